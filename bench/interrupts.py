@@ -1,4 +1,4 @@
-"""Time until Ctrl-C gives control back: in compilation, refusals, `prove`, on sim and local. Bound: 0.2 s.
+"""Time until Ctrl-C gives control back: in compilation, recording, `prove`, on sim and local. Bound: 0.2 s.
 
 Each is interrupted at random moments, local within one call of BLAS, which may go on alone.
 """
@@ -53,6 +53,18 @@ def crossing(u, turns):
     return y
 
 
+WEIGHTS = range(49)
+
+
+@cy.kernel
+def unrolled(u, turns):
+    """Almost as many statements as loops over values of the host may record."""
+    for v in (*WEIGHTS,):
+        for w in (*WEIGHTS,):
+            u = u + v * w * turns
+    return u
+
+
 def _compile(kernel: cy.Kernel) -> None:
     n = next(_sizes)
     with contextlib.suppress(cy.CyclotronError):
@@ -72,6 +84,7 @@ def activities(quick: bool) -> dict[str, Callable[[], object]]:
     return {
         "compile": lambda: _compile(sweeps),
         "refusal": lambda: _compile(crossing),
+        "recording": lambda: unrolled.recurrences(cy.spec((next(_sizes),)), 3),
         "prove": lambda: cy.prove(product),
         "sim": lambda: cy.run(product, A, A, backend="sim"),
         "local": lambda: cy.run(one_call, X, X, backend="local"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
@@ -25,14 +26,16 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
     Parameters
     ----------
     error : Exception
-        One of `OF_TYPES`, `OF_NUMBERS` or `OF_VALUES`, caught while a kernel was recorded; of the last only
-        those are told that a function of the compiler raises.
+        A `RecursionError`, or one of `OF_TYPES`, `OF_NUMBERS` or `OF_VALUES`, caught while a kernel was
+        recorded; of the last only those are told that a function of the compiler raises.
     source : Source
         The kernel.
     hosts : dict
         Its arguments that are no arrays, by parameter.
     """
     found = user_frame(error)
+    if isinstance(error, RecursionError):
+        return _of_recursion(found[1] if found is not None else source.span(source.node))
     is_of_kernel = found is not None and (found[0].co_filename, found[0].co_name) == (
         source.file,
         source.node.name,
@@ -102,6 +105,15 @@ def _of_numbers(error: Exception, span: Span) -> TraceError:
         span=span,
         help="Python computes with numbers of the host when the kernel is compiled; data divided by 0 are"
         " infinite or NaN, as in NumPy",
+    )
+
+
+def _of_recursion(span: Span) -> TraceError:
+    return TraceError(
+        f"calls stand more than {sys.getrecursionlimit():,} deep in each other, Python's limit",
+        code="CYC116",
+        span=span,
+        help="functions run while the kernel is compiled: write a loop instead of the recursion",
     )
 
 

@@ -354,7 +354,7 @@ class Kernel:
             self._record(bound)
         except CyclotronError:
             raise
-        except (*OF_TYPES, *OF_NUMBERS, *OF_VALUES) as error:
+        except (*OF_TYPES, *OF_NUMBERS, *OF_VALUES, RecursionError) as error:
             hosts = {n: v for n, v in bound.arguments.items() if not isinstance(v, SymbolicTensor)}
             known = None if self._is_il else told(error, self._source, hosts)
             raise (error if known is None else known) from None

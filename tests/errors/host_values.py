@@ -40,3 +40,12 @@ def calls_itself(x, y):
 @cy.kernel
 def no_such_function(x, y):
     return x * cy.linalg.nonsense(x)  # error: CYC105
+
+
+@cy.kernel
+def by_recursion(x, y):
+    return doubled(x, 3) + y
+
+
+def doubled(x, n):
+    return 2 * doubled(x, n - 1)  # error: CYC116

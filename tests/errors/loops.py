@@ -163,3 +163,15 @@ def quotient_as_bound(x):
     for i in range(4):
         X[i] = sum(x[k] for k in range(i // 2))  # error: CYC103
     return X
+
+
+WEIGHTS = tuple(range(200))
+
+
+@cy.kernel
+def nested_over_weights(A):
+    X = cy.copy(A)
+    for v in WEIGHTS:
+        for w in WEIGHTS:  # error: CYC102
+            X[0, 0] = v * w
+    return X

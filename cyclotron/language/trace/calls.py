@@ -43,6 +43,7 @@ def inlined(trace: Trace, name: str, form: str, record: Callable[[], Mapping[str
             f"{what}, {len(trace.calls)} calls deep",
             help="what a kernel calls is recorded where it calls it: write a loop instead of the recursion",
         )
+    trace.count_repeat("calls of kernels")
     trace.calls.append(name)
     outer, trace.entered = trace.entered, len(trace.scopes)
     try:

@@ -148,6 +148,7 @@ def unrolled(values: Any) -> Iterator[Any]:
                 " statements anew",
                 help="write `for i in range(...)`, which records them once",
             )
+        active_trace().count_repeat("loops over values of the host")
         yield captured(value, name="value")
 
 

@@ -34,9 +34,11 @@ from cyclotron.language.values.operations import apply, element
 from cyclotron.language.values.operators import DTYPES
 from cyclotron.language.values.scalar_type import ScalarType
 from cyclotron.language.values.scalars import check_dtypes, converted, stored
-from cyclotron.language.values.source_span import here, shape_error
+from cyclotron.language.values.source_span import here, shape_error, trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
 from cyclotron.support.errors import NO_SPAN, ShapeError, Span, TraceError
+
+MOST_REPEATS = 2_500
 
 
 @dataclass
@@ -59,6 +61,8 @@ class Trace:
         For each loop that may end early the flag that says whether it still runs.
     calls : list of str
         The kernels that the one that is recorded is calling, each the one after it.
+    repeats : int
+        How many iterations over values of the host, and calls of kernels, have recorded their statements.
     entered : int
         How many scopes were open when the innermost of them was called.
     blocks : int
@@ -84,6 +88,7 @@ class Trace:
     reached_bounds: list[Tensor] = field(default_factory=list)
     flags: dict[Index, Tensor] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
+    repeats: int = 0
     entered: int = 0
     blocks: int = 0
     constants: dict[tuple[Any, ...], SymbolicTensor] = field(default_factory=dict)
@@ -92,6 +97,17 @@ class Trace:
     types_after: dict[tuple[Span, str], ScalarType] = field(default_factory=dict)
     types_found: dict[tuple[Span, str], ScalarType] = field(default_factory=dict)
     once: set[Index] = field(default_factory=set)
+
+    def count_repeat(self, what: str) -> None:
+        """Count an iteration or a call that records its statements anew: there are bounds on all of them."""
+        self.repeats += 1
+        if self.repeats > MOST_REPEATS:
+            raise trace_error(
+                "CYC102",
+                f"{what} record their statements {self.repeats:,} times, and at most {MOST_REPEATS:,} times"
+                " all together",
+                help="write `for i in range(...)`, which records them once, and call kernels in fewer places",
+            )
 
     def add_input(
         self,

@@ -420,6 +420,8 @@ def _reduce(
     finally:
         trace.scopes.pop()
     region = scope.region
+    if kind in _NEUTRAL and builtins.all(map(is_empty, region)):
+        return _NEUTRAL[kind]
     if kind not in _NEUTRAL:
         kind = _of_python(kind, operand(term) if expression is None else expression)
     if expression is None:
