@@ -262,3 +262,15 @@ def test_empty_maximum_is_refused(golden_refusal) -> None:
         return X
 
     golden_refusal("empty-maximum", cy.LegalityError, "CYC205", lambda: empty.compile(integers(3, 3)))
+
+
+@cy.kernel
+def over_nothing(u, n):
+    return sum(u for _ in range(n)), sum(u[k] for k in range(1, n)), u + sum(2.5 for _ in range(n))
+
+
+def test_a_sum_over_nothing_is_python_s_zero() -> None:
+    u = np.array([1, 2], "int32")
+    for one, right in zip(over_nothing(u, 0), over_nothing.reference(u, 0), strict=True):
+        assert np.array_equal(one, right)
+        assert one.dtype == np.asarray(right).dtype

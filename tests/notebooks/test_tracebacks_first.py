@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,16 +61,47 @@ def test_marked_nodes() -> None:
     assert done.stdout.endswith("kernels\n")
 
 
-def test_error_cell_then_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A cell whose error shows the package's source, then one with a kernel that compares."""
+PARTS = 8
+# Run as it is compiled, beside the text in plain Python.
+CORPUS = """
+from test_corpus import ENTRIES, agree, arguments
+
+names = sorted(ENTRIES)[{part}::{parts}]
+for name in names:
+    entry = ENTRIES[name]
+    given = arguments(entry, min(entry.sizes))
+    program = entry.kernel.compile(*given, machine=entry.machine)
+    agree(tuple(cy.run(program).outputs.values()), entry.kernel.reference(*given), entry.tolerance)
+print(len(names), "kernels")
+"""
+
+
+def executed(cells: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, folder: Path) -> list[Any]:
+    """The outputs of a notebook's cells, under ipykernel."""
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    cells = [nbformat.v4.new_code_cell(text) for text in CELLS]
-    notebook = nbformat.v4.new_notebook(cells=cells)
-    folder = {"metadata": {"path": str(tmp_path)}}
-    nbclient.NotebookClient(notebook, timeout=60, allow_errors=True, resources=folder).execute()
-    failed, ran = (cell.outputs for cell in notebook.cells[1:])
+    pytest.importorskip("ipykernel")
+    folders = (ROOT, ROOT / "tests" / "programs", *filter(None, [os.environ.get("PYTHONPATH")]))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, folders)))
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in cells])
+    resources = {"metadata": {"path": str(folder)}}
+    nbclient.NotebookClient(notebook, timeout=300, allow_errors=True, resources=resources).execute()
+    return [cell.outputs for cell in notebook.cells]
+
+
+def test_error_cell_then_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A cell whose error shows the package's source, then one with a kernel that compares."""
+    _, failed, ran = executed(CELLS, monkeypatch, tmp_path)
     assert failed[0].ename == "AttributeError"
     assert "cyclotron/mpi/" in "".join(failed[0].traceback)
     assert ran[0].text.split() == ["[", "0.", "1.", "-2.", "-3.]"]
+
+
+@pytest.mark.sampled(PARTS)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_error_cell_then_corpus(part: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The same before every kernel of the corpus, each in one of the parts."""
+    cells = (*CELLS[:2], CORPUS.format(part=part, parts=PARTS))
+    _, failed, ran = executed(cells, monkeypatch, tmp_path)
+    assert "cyclotron/mpi/" in "".join(failed[0].traceback)
+    assert ran[-1].get("text", "").endswith("kernels\n"), "".join(ran[-1].get("traceback", ["nothing ran"]))

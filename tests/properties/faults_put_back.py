@@ -23,7 +23,9 @@ import numpy_programs
 import numpy_search
 
 from cyclotron.compiler import cache
-from cyclotron.language.functions import compositions, elementwise, rearrangement
+from cyclotron.language import arguments, kernel
+from cyclotron.language.functions import compositions, einsum, elementwise, rearrangement
+from cyclotron.language.trace import accumulate, values
 from cyclotron.language.values import array, scalar_type, scalars
 
 PROGRAMS = 2000
@@ -31,13 +33,17 @@ PROGRAMS = 2000
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
-    """A change of one function's text, and what a program that shows it has in its own, or its arguments."""
+    """A change of one function's text, and what a program that shows it has in its own, or its arguments.
+
+    A fault that `refuses` shows in programs that are refused with it alone.
+    """
 
     name: str
     function: Callable[..., Any]
     right: str
     wrong: str
     shows_in: str
+    refuses: bool = False
 
 
 FAULTS = (
@@ -112,6 +118,50 @@ FAULTS = (
         r"reciprocal\(",
     ),
     Fault("a square has the sign of its number", elementwise.square, "x**2", "x * abs(x)", r"square\("),
+    Fault(
+        "sizes are NumPy's numbers",
+        scalar_type.literal,
+        "return number, ScalarType(dtype, True,",
+        "return number, ScalarType(dtype, type(value) in _WEAK,",
+        r"\.shape\[",
+    ),
+    Fault(
+        "einsum that names axes is a copy",
+        einsum._trace,
+        "not parts.summed and not in_tiles",
+        "parts.summed and not in_tiles",
+        r"einsum\(\"(ij->ji|ii->i)\"",
+    ),
+    Fault(
+        "Python's max and min are NumPy's",
+        values._of_python,
+        'return kind if number or value.type.kind in "bi" else f"first_{kind}"',
+        "return kind",
+        r"(?<![.\w])(max|min)\(",
+    ),
+    Fault(
+        "what is taken from 0 is the negative",
+        accumulate._grow,
+        'apply("subtract", first, term) if negative',
+        'apply("negative", term) if negative and getattr(first, "value", 1) == 0'
+        ' else apply("subtract", first, term) if negative',
+        r"-=",
+    ),
+    Fault(
+        "masked arrays lose their mask",
+        arguments.normalize,
+        "isinstance(value, (np.ma.MaskedArray, np.matrix))",
+        "isinstance(value, np.matrix)",
+        r"np\.ma\.",
+    ),
+    Fault(
+        "interleaved writes are refused",
+        kernel.Kernel.verified,
+        "system.split_strides()",
+        "pass",
+        r"\[::-?2\]",
+        refuses=True,
+    ),
     Fault("halves are rounded up", compositions.round, "down + down % 2", "down + 1", r"round\("),
 )
 
@@ -144,8 +194,11 @@ def programs_to_find(fault: Fault, seed: int, most: int = PROGRAMS) -> int | Non
             continue
         with put_back(fault):
             found = judge.judge(program, number)
-        if found.fails and not judge.judge(program, number).fails:
-            return number + 1
+        shows = found.outcome == "refused" if fault.refuses else found.fails
+        if shows:
+            right = judge.judge(program, number)
+            if right.outcome == "ok" or not (fault.refuses or right.fails):
+                return number + 1
     return None
 
 
