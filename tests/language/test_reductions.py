@@ -266,7 +266,8 @@ def test_empty_maximum_is_refused(golden_refusal) -> None:
 
 @cy.kernel
 def over_nothing(u, n):
-    return sum(u for _ in range(n)), sum(u[k] for k in range(1, n)), u + sum(2.5 for _ in range(n))
+    truths = any(u[k] > 0 for k in range(n)) + all(u[k] > 0 for k in range(n))
+    return sum(u for _ in range(n)), sum(u[k] for k in range(1, n)), u + sum(2.5 for _ in range(n)) + truths
 
 
 def test_a_sum_over_nothing_is_python_s_zero() -> None:

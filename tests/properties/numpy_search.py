@@ -170,8 +170,8 @@ class Judge:
     def run(self, compiled: Any, backend: str, expected: numpy_shim.Expected, where: str = "") -> Finding:
         options = {"threads": 1}
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
                 found = cy.run(compiled, backend=backend, **options).outputs
         except cy.InternalError as error:
             return Finding("internal error", numpy_shim.generalized(error.message), str(error))
@@ -181,6 +181,10 @@ class Judge:
             return Finding("refused", refusal(error), str(error))
         except Exception as error:
             return exception(backend, error)
+        # What nothing uses is not computed, and of that NumPy alone warns.
+        unfounded = numpy_shim.warned(caught) - expected.warnings
+        if unfounded:
+            return Finding("wrong warning", f"{backend}{where}: {sorted(unfounded)}", str(expected.warnings))
         return compared(backend + where, list(found.values()), expected)
 
     def scheduled(

@@ -57,6 +57,16 @@ def judged(wrong: str) -> numpy_search.Finding:
     return judge.with_arguments(kernel, other, other.values(), 0, scheduled=True)
 
 
+def test_a_warning_without_a_cause_is_seen() -> None:
+    judge = numpy_search.Judge()
+    u = np.zeros(2)
+    program = judge.kernel("@cy.kernel\ndef kernel(u):\n    return 1 / u\n").compile(u)
+    right = numpy_shim.expected("def kernel(u):\n    return 1 / u\n", [u], 0)
+    assert judge.run(program, "local", right).outcome == "ok"
+    silent = dataclasses.replace(right, warnings=frozenset())
+    assert judge.run(program, "local", silent).outcome == "wrong warning"
+
+
 def test_what_is_wrong_is_seen() -> None:
     assert judged("u + a").outcome == "ok"
     assert judged("u + a * (1 + 2**-50) + 2**-51").outcome == "wrong value"

@@ -517,6 +517,8 @@ def _not_empty(region: Region, inner: Reduce) -> Region:
 
 def _of_booleans(kind: str, reduction: Any) -> Any:
     """On bool elements the sum is the disjunction and the product the conjunction, in NumPy too."""
+    if isinstance(reduction, int):  # over nothing
+        return bool(reduction)
     dtype = reduction.dtype_name if isinstance(reduction, Array) else reduction.dtype
     if dtype != "bool":
         raise shape_error(
