@@ -168,7 +168,7 @@ def full(
     fill_value : number
         The value of all elements that nothing is assigned to.
     dtype : dtype, optional
-        As for `empty`.
+        As for `empty`; in kernels without inputs that of the value.
     tile : optional
         As for `empty`.
     name : str, optional
@@ -194,7 +194,7 @@ def full(
     >>> f(np.array([5.0, 1.0])).tolist()
     [7.0, 1.0]
     """
-    return _new(shape, dtype, tile, fill_value, name)
+    return _new(shape, dtype or _dtype_without_inputs(fill_value), tile, fill_value, name)
 
 
 @numpy_function(np.empty_like, or_numpy=False, role="creation")
@@ -352,6 +352,14 @@ def default_dtype_here() -> str:
     if isinstance(context, Trace):
         return default_dtype(context.dtypes_of_arguments())
     return default_dtype(context.dtypes) if isinstance(context, Reference) else "float64"
+
+
+def _dtype_without_inputs(value: complex) -> str | None:
+    """The dtype of a number where a kernel has no inputs that tell one."""
+    context = ACTIVE.get()
+    if not isinstance(context, Trace) or context.dtypes_of_arguments() or not np.isscalar(value):
+        return None
+    return np.asarray(value).dtype.name
 
 
 def _new(
