@@ -3,6 +3,7 @@ processing element of a spatial machine, and runs them on a simulator, on thread
 
 from cyclotron import il
 from cyclotron.kernel import Kernel, kernel
+from cyclotron.language.functions.constants import CONSTANTS
 from cyclotron.language.functions.registry import PUBLIC
 from cyclotron.machine import presets as machines
 from cyclotron.schedule import recipes as schedules
@@ -13,7 +14,7 @@ from cyclotron.support.tracebacks import trim_shown
 
 __version__ = VERSION
 
-globals().update(PUBLIC)  # type checkers read __init__.pyi
+globals().update(PUBLIC, **CONSTANTS)  # type checkers read __init__.pyi
 trim_shown(CyclotronError)
 
 _HOMES = {
@@ -60,7 +61,7 @@ _HOMES = {
     ],
 }
 __getattr__, _lazy = lazy_names(__name__, _HOMES)
-__all__ = ["CyclotronError", "Kernel", "il", "kernel", "machines", "schedules", *PUBLIC, *_lazy]
+__all__ = ["CyclotronError", "Kernel", "il", "kernel", "machines", "schedules", *PUBLIC, *CONSTANTS, *_lazy]
 
 
 def __dir__() -> list[str]:

@@ -19,6 +19,10 @@ from inspect import signature
 from typing import Any
 
 from cyclotron.language.functions import linalg as elements
+from cyclotron.language.functions import matrices
+from cyclotron.language.functions.matrices import det, inv, qr, solve
+from cyclotron.language.functions.reductions import norm
+from cyclotron.language.values.array import SymbolicArray
 from cyclotron.language.values.nodes import Element
 from cyclotron.linalg.dispatch import form_of, options_of, plan, run_cholesky, run_matmul, run_solve
 from cyclotron.linalg.operands import (
@@ -32,7 +36,21 @@ from cyclotron.linalg.operands import (
 )
 from cyclotron.linalg.plans import Plan
 
-__all__ = ["Plan", "cholesky", "inv_triangular", "ldl", "lu", "matmul", "plan", "solve_triangular"]
+__all__ = [
+    "Plan",
+    "cholesky",
+    "det",
+    "inv",
+    "inv_triangular",
+    "ldl",
+    "lu",
+    "matmul",
+    "norm",
+    "plan",
+    "qr",
+    "solve",
+    "solve_triangular",
+]
 
 
 def matmul(
@@ -193,6 +211,8 @@ def cholesky(
     options = options_of(backend, ranks, plan, verbose, a)
     if options is not None:
         return run_cholesky(a, options)
+    if isinstance(a, SymbolicArray):
+        return matrices.cholesky(a)
     if not _traced(a):
         check_element("cholesky", a)
     return elements.cholesky(a)

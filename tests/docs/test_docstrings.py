@@ -12,7 +12,8 @@ import pytest
 import cyclotron as cy
 
 MODULES = {name: getattr(cy, name) for name in ("machines", "schedules", "linalg")}
-NAMES = {name: getattr(cy, name) for name in cy.__all__} | {
+OWN = {name: getattr(cy, name) for name in cy.__all__}
+NAMES = {name: value for name, value in OWN.items() if value is not getattr(np, name, cy)} | {
     f"{module}.{name}": getattr(value, name) for module, value in MODULES.items() for name in value.__all__
 }
 # They start ranks, or measure messages between them.
@@ -22,7 +23,7 @@ SECTION = re.compile(r"^(Parameters|Attributes|Returns|Raises|Examples)\n-+$", r
 
 def wanted(value):
     """The sections that the docstring of an object needs."""
-    if inspect.ismodule(value):
+    if inspect.ismodule(value) or not callable(value):
         return {"Examples"}
     if isinstance(value, type):
         own = issubclass(value, Exception) and value is not cy.CyclotronError

@@ -1,4 +1,4 @@
-"""A boolean mask as a subscript."""
+"""Values for the elements that a mask takes."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ import cyclotron as cy
 def bad(A):
     X = cy.empty_like(A)
     X[...] = A
-    X[A > 0.5] = 1  # error: CYC107
+    X[A > 0.5] = A[:2]  # error: CYC107
     return X
 
 

@@ -89,7 +89,7 @@ def places_of_data(A, x):
 
 @cy.kernel
 def subscripts_of_data(x, indices):
-    y = x[indices]  # error: CYC107
+    y = x[indices]  # error: CYC120
     return y
 
 

@@ -14,6 +14,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import numpy
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("cyclotron", "cyclotron.compiler", "cyclotron.graph", "cyclotron.language", "cyclotron.mpi")
 
@@ -42,6 +44,8 @@ def formatted(text: str) -> str:
 def origin(package: ModuleType, name: str) -> tuple[str, str]:
     """The module that defines a public name of a package, and its name there."""
     value = getattr(package, name)
+    if getattr(numpy, name, package) is value:
+        return "numpy", name
     if isinstance(value, ModuleType):
         module, _, own = value.__name__.rpartition(".")
         return module, own

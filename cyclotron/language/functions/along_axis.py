@@ -172,7 +172,7 @@ def _taken(array: SymbolicArray, places: SymbolicArray, along: int) -> SymbolicA
             own = broadcasting.along(index, swapped)
             return array.at([*own[:along], *at, *own[along + 1 :]])
 
-        return _summed(array.shape[along : along + 1], array.dtype_name, chosen, term)
+        return summed(array.shape[along : along + 1], array.dtype_name, chosen, term)
 
     return LazyArray(shape, array.dtype_name, element_at, (array, places), costly=True, label="taken")
 
@@ -181,7 +181,7 @@ def _taken_of_all(array: SymbolicArray, places: SymbolicArray) -> SymbolicArray:
     """The same of all axes."""
 
     def element_at(index: Sequence[Affine]) -> Element:
-        return _summed(array.shape, array.dtype_name, places.at(index), array.at)
+        return summed(array.shape, array.dtype_name, places.at(index), array.at)
 
     shape = places.shape
     return LazyArray(shape, array.dtype_name, element_at, (array, places), costly=True, label="taken")
@@ -222,12 +222,12 @@ def _put_by(
             return values.at(broadcasting.along(own, wide)[len(wide) - values.ndim :])
 
         count = shape[0 if along is None else along]
-        return _summed((count,), values.dtype_name, last.at(index), term)
+        return summed((count,), values.dtype_name, last.at(index), term)
 
     return LazyArray(last.shape, values.dtype_name, element_at, (values, last), costly=True, label="put")
 
 
-def _summed(
+def summed(
     counts: Sequence[Any], dtype: str, chosen: Element, term: Callable[[Sequence[Affine]], Element]
 ) -> Element:
     """The term of a place, as the sum of all terms of which the others are neutral: of floats that is -0."""

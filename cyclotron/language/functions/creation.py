@@ -359,7 +359,7 @@ def _dtype_without_inputs(value: complex) -> str | None:
     context = ACTIVE.get()
     if not isinstance(context, Trace) or context.dtypes_of_arguments() or not np.isscalar(value):
         return None
-    return np.asarray(value).dtype.name
+    return str(np.asarray(value).dtype.name)
 
 
 def _new(

@@ -101,6 +101,25 @@ logical_or: Test = _elementwise("logical_or", "True where one of each pair of sc
 logical_xor: Test = _elementwise("logical_xor", "True where exactly one of each pair is not zero.")
 logical_not: Test = _elementwise("logical_not", "True where a scalar is zero.")
 
+add: Elementwise = _elementwise("add", "The sum of each pair of scalars.")
+subtract: Elementwise = _elementwise("subtract", "The difference of each pair of scalars.")
+multiply: Elementwise = _elementwise("multiply", "The product of each pair of scalars.")
+divide: Elementwise = _elementwise("divide", "The quotient of each pair of scalars, floating or complex.")
+true_divide: Elementwise = _elementwise("true_divide", "The quotient of each pair, as `divide`.", op="divide")
+floor_divide: Elementwise = _elementwise("floor_divide", "The quotient of each pair, rounded down.")
+remainder: Elementwise = _elementwise("remainder", "What `floor_divide` of each pair leaves.")
+mod: Elementwise = _elementwise("mod", "What `floor_divide` of each pair leaves.", op="remainder")
+power: Elementwise = _elementwise("power", "The first of each pair of scalars to the power of the second.")
+negative: Elementwise = _elementwise("negative", "Each scalar with the other sign.")
+absolute: Magnitude = _elementwise("absolute", "The absolute value of each scalar, real.")
+conjugate: Elementwise = _elementwise("conjugate", "The complex conjugate of each scalar.", op="conj")
+equal: Test = _elementwise("equal", "True where both of each pair of scalars are equal.")
+not_equal: Test = _elementwise("not_equal", "True where both of each pair of scalars differ.")
+less: Test = _elementwise("less", "True where the first of each pair of scalars is less.")
+less_equal: Test = _elementwise("less_equal", "True where the first of each pair is not greater.")
+greater: Test = _elementwise("greater", "True where the first of each pair of scalars is greater.")
+greater_equal: Test = _elementwise("greater_equal", "True where the first of each pair is not less.")
+
 
 @numpy_function(np.square, elementwise=True)
 def square(x: Any) -> Any:

@@ -33,7 +33,7 @@ from cyclotron.language.values.refusals import DATA_HELP, refuse_of_arrays, refu
 from cyclotron.language.values.scalar_type import ScalarType, promote, unsupported
 from cyclotron.language.values.scalars import choose_by_indices, converted, explicit_cast
 from cyclotron.language.values.source_span import here, shape_error, trace_error
-from cyclotron.language.values.subscripts import Pick, count, has_bounds_of_data, subscripted
+from cyclotron.language.values.subscripts import Pick, count, has_arrays, has_bounds_of_data, subscripted
 from cyclotron.support.errors import Span
 
 ElementAt = Callable[[Sequence[Affine]], Element]
@@ -98,6 +98,11 @@ class SymbolicArray(Array):
     def size(self) -> int:
         """The number of elements."""
         return math.prod(broadcasting.whole_numbers(self.shape, f"`{self.name}`"))
+
+    @property
+    def itemsize(self) -> int:
+        """The number of bytes of an element."""
+        return self.dtype.itemsize
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -173,6 +178,8 @@ class SymbolicArray(Array):
         return broadcasting.whole_numbers(self.shape[:1], f"`{self.name}`")[0]
 
     def __getitem__(self, key: object) -> Any:
+        if has_arrays(key):
+            return dispatch.call("gathered", self, key)
         return self.taken(*subscripted(self.name, self.shape, key))
 
     def operate(self, op: str, *values: object) -> Any:
@@ -382,11 +389,16 @@ class View(SymbolicArray):
             )
 
     def __getitem__(self, key: object) -> Any:
+        if has_arrays(key):
+            return dispatch.call("gathered", self, key)
         view = self.taken(*subscripted(self.name, self.shape, key))
         return view if view.shape else view.at(())
 
     def __setitem__(self, key: object, value: object) -> None:
         self.check_writable()
+        if has_arrays(key):
+            dispatch.call("scattered", self, key, value)
+            return
         if has_bounds_of_data(key):
             dispatch.call("assign_by_bounds", self, key, value)
             return

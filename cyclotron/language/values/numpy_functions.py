@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from cyclotron.language.values import dispatch, operations
+from cyclotron.language.values.hints import MEANINGS
 from cyclotron.language.values.scalars import of_numpy
 from cyclotron.language.values.source_span import trace_error
 from cyclotron.support.errors import TraceError
@@ -35,30 +36,6 @@ _INSTEAD = {
     "axis": "fold along axes with cy.sum, e.g. `cy.sqrt(cy.sum(A * A, axis=0))`",
 }
 
-_OTHERWISE = {
-    "cumsum": "write the recurrence, e.g. `y[i] = y[i - 1] + x[i]` in a loop over i",
-    "cumprod": "write the recurrence, e.g. `y[i] = y[i - 1] * x[i]` in a loop over i",
-    "take": "write `cy.take_along_axis(x, indices, axis=0)`, whose indices have as many axes",
-    "linspace": "pass the numbers to the kernel as an argument",
-    "average": "use cy.mean, or with weights `cy.sum(w * x) / cy.sum(w)`",
-    "median": "a median needs all elements in order: sort them outside of the kernel",
-    "ptp": "write `cy.max(x) - cy.min(x)`",
-    "count_nonzero": "write `cy.sum(x != 0)`",
-    "inner": "use `@` or cy.dot, e.g. `x @ y.T`",
-    "vdot": "write `cy.sum(cy.conj(x) * y)`",
-    "kron": "write a loop for each axis of both, e.g. `C[n * i + k] = x[i] * y[k]`",
-    "angle": "write `cy.arctan2(cy.imag(x), cy.real(x))`",
-    "trunc": "write `cy.where(x < 0, cy.ceil(x), cy.floor(x))`",
-    "copysign": "write `cy.where(y < 0, -cy.abs(x), cy.abs(x))`",
-    "fmax": "use cy.maximum, and `cy.where(cy.isnan(x), y, x)` where NaNs do not count",
-    "fmin": "use cy.minimum, and `cy.where(cy.isnan(x), y, x)` where NaNs do not count",
-    "nbytes": "write `x.size * x.dtype.itemsize`",
-    "sort": "exchange neighbours with cy.minimum and cy.maximum, e.g. by odd and even places in turn",
-    "stack": "join arrays with a new axis, e.g. `cy.concatenate([x[None], y[None]])`",
-} | dict.fromkeys(
-    ("reshape", "ravel", "flatten"), "give the argument its shape before the call, or index it as it is"
-)
-
 
 def called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Call the meaning of a function of NumPy on symbolic arrays.
@@ -74,6 +51,9 @@ def called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[
     if own is None:
         raise refused(what)
     parameters = inspect.signature(own).parameters
+    if any(one.kind is one.VAR_POSITIONAL for one in parameters.values()):
+        check_options(what, [name for name in kwargs if name not in parameters])
+        return own(*args, **kwargs)
     given = {**dict(zip(_parameters(function, own), args, strict=False)), **kwargs}
     check_options(what, [name for name in given if name not in parameters and given[name] is not None])
     given = {name: value for name, value in given.items() if name in parameters}
@@ -110,11 +90,11 @@ def check_options(what: str, names: Sequence[str]) -> None:
 
 def refused(what: str) -> TraceError:
     """The error for a function or method that arrays do not have, with the nearest names."""
-    if what.rpartition(".")[2] in _OTHERWISE:
+    if what.rpartition(".")[2] in MEANINGS:
         return trace_error(
             "CYC105",
             f"`{what}` is not known of arrays while a kernel is traced",
-            help=_OTHERWISE[what.rpartition(".")[2]],
+            help=MEANINGS[what.rpartition(".")[2]],
         )
     if what.startswith("cy.linalg."):
         functions = ", ".join(f"cy.{name}" for name in sorted(NAMES) if name.startswith("linalg."))
@@ -122,17 +102,21 @@ def refused(what: str) -> TraceError:
             "CYC105", f"`{what}` is not known in kernels", help=f"there is {functions}, and `@` for products"
         )
     name = what.rpartition(".")[2]
-    known = [one for one in NAMES if "." not in one]
-    import difflib
+    if hasattr(np, name) or hasattr(np.linalg, name) or hasattr(np.ndarray, name):  # no slip of the pen
+        help = (
+            "write it with operators of arrays and the functions that there are, or compute it outside of the"
+        )
+        help += " kernel and pass the result as an argument"
+    else:
+        import difflib
 
-    near = difflib.get_close_matches(name.removeprefix("nan"), known, 3, 0.75)
-    names = ", ".join(f"cy.{name}" for name in near or ("where", "sum", "roll", "shift", "exp"))
-    return trace_error(
-        "CYC105",
-        f"`{what}` is not known of arrays while a kernel is traced",
-        help=f"there is {names}{'' if near else ', ...'}; arrays have .shape, .ndim, .size, .dtype, .T,"
-        " .copy() and .astype()",
-    )
+        near = difflib.get_close_matches(
+            name.removeprefix("nan"), [n for n in NAMES if "." not in n], 3, 0.75
+        )
+        names = ", ".join(f"cy.{name}" for name in near or ("where", "sum", "roll", "shift", "exp"))
+        help = f"there is {names}{'' if near else ', ...'}; arrays have .shape, .ndim, .size, .dtype, .T,"
+        help += " .copy() and .astype()"
+    return trace_error("CYC105", f"`{what}` is not known of arrays while a kernel is traced", help=help)
 
 
 def ufunc(function: np.ufunc) -> Callable[..., Any] | None:

@@ -183,6 +183,16 @@ def count(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
 
 
+def is_array(key: object) -> bool:
+    """Return whether a subscript is an array, of data or of the host."""
+    return isinstance(key, (Array, np.ndarray, list, range)) and not (isinstance(key, list) and not key)
+
+
+def has_arrays(key: object) -> bool:
+    """Return whether some subscripts are arrays."""
+    return any(map(is_array, key)) if isinstance(key, tuple) else is_array(key)
+
+
 def has_bounds_of_data(key: object, kinds: type | tuple[type, ...] = Arithmetic) -> bool:
     """Return whether slices among subscripts have bounds that are data."""
     keys = key if isinstance(key, tuple) else (key,)

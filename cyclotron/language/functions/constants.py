@@ -1,0 +1,34 @@
+"""Names of NumPy that are no functions: numbers, dtypes, and objects that are subscripted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from cyclotron.language.functions.grids import c_, mgrid, ogrid, r_
+from cyclotron.language.values.operators import DTYPES
+
+_NUMBERS = ("e", "euler_gamma", "inf", "nan", "newaxis", "pi")
+_CLASSES = (
+    "bool_",
+    "complex64",
+    "complex128",
+    "finfo",
+    "float16",
+    "float32",
+    "float64",
+    "iinfo",
+    "int32",
+    "int64",
+)
+CONSTANTS: Mapping[str, Any] = {
+    **{name: getattr(np, name) for name in (*_NUMBERS, *_CLASSES)},
+    "c_": c_,
+    "mgrid": mgrid,
+    "ogrid": ogrid,
+    "r_": r_,
+}
+"""What `cyclotron` has under NumPy's names, for kernels that are written with ``import cyclotron as np``."""
+assert {f"{name}_" if name == "bool" else name for name in DTYPES} <= {*_CLASSES}

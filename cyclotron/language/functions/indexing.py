@@ -1,0 +1,158 @@
+"""Subscripts that are arrays: elements at places that data tell, and assignments where a mask holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cyclotron.language.functions import elementwise as f
+from cyclotron.language.functions.along_axis import put_along_axis, summed
+from cyclotron.language.functions.forms import at_axis, with_axes
+from cyclotron.language.functions.refusals import unfit
+from cyclotron.language.values import broadcasting, dispatch
+from cyclotron.language.values.affine import Affine
+from cyclotron.language.values.array import LazyArray, SymbolicArray, View, combine, materialized, operand
+from cyclotron.language.values.broadcasting import text, whole_numbers
+from cyclotron.language.values.nodes import Element
+from cyclotron.language.values.operations import apply, element
+from cyclotron.language.values.source_span import trace_error
+from cyclotron.language.values.subscripts import is_array
+
+
+def _with_term(op: str) -> dispatch.Method:
+    """Return the method of ``x[places] += value``: the elements, changed, which are assigned there then."""
+    return lambda self, other: combine(op, (self, other.value if isinstance(other, dispatch.Term) else other))
+
+
+@dispatch.in_place(_with_term)
+class _Gathered(LazyArray):
+    """The elements at places, a new array that nothing has taken yet."""
+
+
+def gathered(array: SymbolicArray, key: Any) -> Any:
+    """The elements at places along axes, as NumPy's advanced indexing; each PE compares them with its places.
+
+    Raises
+    ------
+    TraceError
+        CYC107 for masks, which data tell how many elements they take.
+    ShapeError
+        CYC122 for indices that do not broadcast, CYC120 for those that are not integers.
+    """
+    keys = _each_axis(array, key)
+    base = array[tuple(slice(None) if is_array(one) else one for one in keys)]
+    places = [n for n, one in enumerate(keys) if is_array(one) or _is_number(one)]
+    axes = [sum(not _is_number(other) for other in keys[:n]) for n in places if is_array(keys[n])]
+    sizes = [whole_numbers(base.shape, f"`{array.name}`")[axis] for axis in axes]
+    given = zip(filter(is_array, keys), sizes, strict=True)
+    indices = [_normalized(one, size, array.name) for one, size in given]
+    shape = broadcasting.broadcast([one.shape for one in indices])
+    together = places == list(range(places[0], places[0] + len(places)))
+    first = sum(not _is_number(one) for one in keys[: places[0]]) if together else 0
+    base = materialized(base) if base.costly else base
+    others = [size for n, size in enumerate(base.shape) if n not in axes]
+
+    def element_at(index: Sequence[Affine]) -> Element:
+        own = index[first : first + len(shape)]
+        rest = [*index[:first], *index[first + len(shape) :]]
+        chosen: Any = None
+        for one, size in zip(indices, sizes, strict=True):
+            at = one.at(broadcasting.along(own, one.shape))
+            chosen = at if chosen is None else apply("add", apply("multiply", chosen, size), at)
+
+        def term(at: Sequence[Affine]) -> Element:
+            named, left = dict(zip(axes, at, strict=True)), iter(rest)
+            return base.at([named[n] if n in named else next(left) for n in range(base.ndim)])
+
+        return summed(tuple(sizes), base.dtype_name, chosen, term)
+
+    whole = (*others[:first], *shape, *others[first:])
+    return _Gathered(whole, base.dtype_name, element_at, (base, *indices), costly=True, label="taken")
+
+
+def scattered(array: View, key: Any, value: Any) -> None:
+    """Assign a value where a mask holds, or values at places along one axis, of several the last one.
+
+    Raises
+    ------
+    TraceError
+        CYC107 for masks with a value for each element that they take, and for places along several axes.
+    """
+    if is_array(key) and operand(key).dtype_name == "bool":
+        _assign_masked(array, operand(key), value)
+        return
+    keys = _each_axis(array, key)
+    places = [n for n, one in enumerate(keys) if is_array(one)]
+    full = all(is_array(one) or (isinstance(one, slice) and one == slice(None)) for one in keys)
+    if len(places) != 1 or not full or np.ndim(keys[places[0]]) > 1:
+        raise trace_error(
+            "CYC107",
+            f"`{array.name}` is assigned at places along several axes",
+            help="assign along one axis, whole in the others, e.g. `x[places] = rows`; or write a loop",
+        )
+    along, given = places[0], keys[places[0]]
+    if isinstance(given, SymbolicArray):
+        wide = (*(None,) * along, slice(None), *(None,) * (array.ndim - along - 1))
+        put_along_axis(array, given[wide], value, along)
+        return
+    values = materialized(operand(value))
+    last = values.ndim - (array.ndim - along)
+    for number, place in enumerate(given):  # the last one stays
+        own = number if last >= 0 and values.shape[last] != 1 else 0
+        one = values[at_axis(last, own)] if last >= 0 else values
+        whole = isinstance(one, SymbolicArray) and one.shape
+        array[at_axis(along, int(place))] = one if whole else element(one)
+
+
+def _assign_masked(array: View, mask: SymbolicArray, value: Any) -> None:
+    if tuple(mask.shape) != tuple(array.shape[: mask.ndim]):
+        raise unfit(
+            f"a mask of shape {text(mask.shape)} subscripts an array of shape {text(array.shape)}",
+            "the mask has the shape of the array, or of its first axes",
+        )
+    chosen = operand(value)
+    if chosen.ndim > array.ndim - mask.ndim:
+        raise trace_error(
+            "CYC107",
+            f"`{array.name}` is assigned values by a mask: which goes where depends on data",
+            help="give one value, or an array of the whole shape: `x[...] = cy.where(mask, values, x)`",
+        )
+    wide = with_axes(mask, array.ndim - mask.ndim)
+    array[...] = f.where(wide, chosen.astype(array.dtype_name), array)
+
+
+def _each_axis(array: SymbolicArray, key: Any) -> list[Any]:
+    """The subscripts of all axes, `...` as slices."""
+    keys = [*key] if isinstance(key, tuple) else [key]
+    rest = array.ndim - sum(one is not None and one is not Ellipsis for one in keys)
+    at = next((n for n, one in enumerate(keys) if one is Ellipsis), len(keys))
+    return [*keys[:at], *[slice(None)] * rest, *keys[at + 1 :]]
+
+
+def _is_number(key: Any) -> bool:
+    return not is_array(key) and key is not None and not isinstance(key, slice)
+
+
+def _normalized(index: Any, size: int, name: str) -> SymbolicArray:
+    """Indices from 0 on."""
+    given = operand(index if isinstance(index, SymbolicArray) else np.asarray(index))
+    if given.dtype_name == "bool":
+        raise trace_error(
+            "CYC107",
+            f"`{name}` is subscripted with a boolean mask: how many elements it takes depends on data",
+            help="keep the shape and choose by data, `cy.where(mask, x, 0)`, e.g. in `cy.sum(...)`; count"
+            " with `cy.sum(mask)`",
+        )
+    if given.dtype.kind != "i":
+        raise unfit(
+            f"the indices of `{name}` have dtype {given.dtype_name}",
+            "indices are integers, e.g. int64",
+            code="CYC120",
+        )
+    wide = given if given.dtype_name == "int64" else given.astype("int64")
+    return materialized(combine("normalize_index", (wide, size)))
+
+
+dispatch.implement(gathered=gathered, scattered=scattered)

@@ -1,0 +1,471 @@
+"""Statistics and finite differences of whole arrays: composed while tracing, NumPy otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cyclotron.language.functions import elementwise as f
+from cyclotron.language.functions import reductions
+from cyclotron.language.functions.along_axis import take_along_axis
+from cyclotron.language.functions.forms import at_axis, ravel, with_axes
+from cyclotron.language.functions.rearrangement import concatenate, diagonal, diff
+from cyclotron.language.functions.refusals import unfit
+from cyclotron.language.functions.registry import numpy_function
+from cyclotron.language.functions.search import arange
+from cyclotron.language.values.array import axes_of, axis_of, materialized, operand
+from cyclotron.language.values.broadcasting import text, whole_numbers
+
+
+@numpy_function(np.ptp, role="whole arrays")
+def ptp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The largest element less the smallest, over axes.
+
+    Parameters
+    ----------
+    a : array
+        Real.
+    axis : int or tuple of int, optional
+        The axes to fold; by default all.
+    keepdims : bool
+        Whether these axes stay, with size 1.
+
+    Returns
+    -------
+    array
+        Shaped as `a` without these axes.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.ptp(x)
+    >>> f(np.array([1, 4, 2])).tolist()
+    3
+    """
+    return reductions.max(a, axis, keepdims) - reductions.min(a, axis, keepdims)
+
+
+@numpy_function(np.count_nonzero, role="whole arrays")
+def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The number of elements that are not zero, over axes.
+
+    Parameters
+    ----------
+    a : array
+        Of any shape and dtype.
+    axis : int or tuple of int, optional
+        The axes to fold; by default all.
+    keepdims : bool
+        Whether these axes stay, with size 1.
+
+    Returns
+    -------
+    array
+        Shaped as `a` without these axes; int64.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.count_nonzero(x)
+    >>> f(np.array([1, 0, 2])).tolist()
+    2
+    """
+    return reductions.sum(a != 0, axis, keepdims)
+
+
+@numpy_function(np.average, role="whole arrays")
+def average(a: Any, axis: int | None = None, weights: Any = None) -> Any:
+    """The mean over an axis, of elements that count as much as their weights.
+
+    Parameters
+    ----------
+    a : array
+        Numbers.
+    axis : int, optional
+        The axis to fold; by default all.
+    weights : array, optional
+        Shaped as `a`, or as long as the axis; by default all count the same.
+
+    Returns
+    -------
+    array
+        Shaped as `a` without the axis.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x, y):
+    ...     return cy.average(x, weights=y)
+    >>> f(np.array([1.0, 2.0]), np.array([1.0, 3.0])).tolist()
+    1.75
+    """
+    if weights is None:
+        return reductions.mean(a, axis)
+    weight = operand(weights)
+    if axis is not None and weight.ndim == 1 and a.ndim > 1:
+        weight = with_axes(weight, a.ndim - 1 - axis_of(axis, a.ndim, "average"))
+    return reductions.sum(a * weight, axis) / reductions.sum(weight + 0 * a, axis)
+
+
+def _without_nan(kind: str, neutral: float, about: str) -> Any:
+    numpy = getattr(np, f"nan{kind}")
+    fold = getattr(reductions, kind)
+
+    def function(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        if a.dtype.kind != "f":
+            return fold(a, axis, keepdims)
+        found = fold(f.where(f.isnan(a), neutral, a), axis, keepdims)
+        if kind == "sum":
+            return found
+        return f.where(reductions.all(f.isnan(a), axis, keepdims), np.nan, found)
+
+    function.__name__ = function.__qualname__ = f"nan{kind}"
+    function.__doc__ = f"""{about}
+
+    Parameters
+    ----------
+    a : array
+        Real.
+    axis : int or tuple of int, optional
+        The axes to fold; by default all.
+    keepdims : bool
+        Whether these axes stay, with size 1.
+
+    Returns
+    -------
+    array
+        Shaped as `a` without these axes.
+
+    Raises
+    ------
+    ShapeError
+        If the array has no such axis (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.nan{kind}(x)
+    >>> x = np.array([1.0, np.nan, 3.0])
+    >>> np.array_equal(f(x), np.nan{kind}(x))
+    True
+    """
+    return numpy_function(numpy, role="whole arrays")(function)
+
+
+nansum = _without_nan("sum", 0.0, "The sum over axes, of the elements that are not NaN.")
+nanmax = _without_nan("max", -np.inf, "The maximum over axes, of the elements that are not NaN.")
+nanmin = _without_nan("min", np.inf, "The minimum over axes, of the elements that are not NaN.")
+
+
+@numpy_function(np.cov, role="whole arrays")
+def cov(m: Any, rowvar: bool = True, bias: bool = False, ddof: int | None = None) -> Any:
+    """The covariances of variables, which are rows of observations.
+
+    Parameters
+    ----------
+    m : array
+        (variables, observations), or a vector: one variable.
+    rowvar : bool
+        Whether rows are variables; otherwise columns are.
+    bias : bool
+        Whether the sums are divided by the number of observations; by default by one less.
+    ddof : int, optional
+        How many fewer than the observations they are divided by, instead.
+
+    Returns
+    -------
+    array
+        (variables, variables); of one variable without axes.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.cov(x)
+    >>> f(np.array([[1.0, 2.0], [3.0, 6.0]])).tolist()
+    [[0.5, 1.5], [1.5, 4.5]]
+    """
+    rows = m[None] if m.ndim == 1 else m if rowvar else m.T
+    rows = rows if rows.dtype.kind in "fc" else rows.astype("float64")
+    away = materialized(rows - reductions.mean(rows, 1, True))
+    product = away @ away.conj().T / (len(rows.T) - ((0 if bias else 1) if ddof is None else ddof))
+    return product[0, 0] if len(rows) == 1 else product
+
+
+@numpy_function(np.corrcoef, role="whole arrays")
+def corrcoef(x: Any, rowvar: bool = True) -> Any:
+    """The correlations of variables, which are rows of observations: covariances by standard deviations.
+
+    Parameters
+    ----------
+    x : array
+        (variables, observations).
+    rowvar : bool
+        Whether rows are variables; otherwise columns are.
+
+    Returns
+    -------
+    array
+        (variables, variables), between -1 and 1.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.corrcoef(x)
+    >>> f(np.array([[1.0, 2.0, 4.0], [8.0, 4.0, 2.0]])).tolist()
+    [[1.0, -0.9285714285714284], [-0.9285714285714284, 1.0]]
+    """
+    covariance = cov(x, rowvar)
+    if not covariance.shape:
+        return covariance / covariance
+    covariance = materialized(covariance)
+    deviations = materialized(f.sqrt(diagonal(covariance).real))
+    return f.maximum(f.minimum(covariance / deviations[:, None] / deviations[None], 1.0), -1.0)
+
+
+@numpy_function(np.array_equal, role="whole arrays")
+def array_equal(a1: Any, a2: Any) -> Any:
+    """True where two arrays have one shape and all elements equal.
+
+    Parameters
+    ----------
+    a1, a2 : array
+        Of any shapes.
+
+    Returns
+    -------
+    array
+        Without axes, bool.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x, y):
+    ...     return cy.array_equal(x, y)
+    >>> f(np.array([1, 2]), np.array([1, 2])).tolist()
+    True
+    """
+    one, other = operand(a1), operand(a2)
+    same = whole_numbers(one.shape, "an array") == whole_numbers(other.shape, "an array")
+    return reductions.all(one == other) if same else operand(np.bool_(False))
+
+
+@numpy_function(np.gradient, role="whole arrays")
+def gradient(f: Any, *varargs: float, axis: int | None = None) -> Any:
+    """The central differences of an array along its axes, and at both ends the differences of neighbours.
+
+    Parameters
+    ----------
+    f : array
+        Real or complex, of at least 2 elements along each axis.
+    *varargs : float
+        The distance between neighbours: one number, or one for each axis; by default 1.
+    axis : int, optional
+        The axis along which; by default each one.
+
+    Returns
+    -------
+    array, or tuple of array
+        Shaped as `f`; of several axes one for each.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.gradient(x)
+    >>> f(np.array([1.0, 2.0, 4.0])).tolist()
+    [1.0, 1.5, 2.0]
+    """
+    axes = axes_of(axis, f.ndim, "gradient")
+    apart = varargs if len(varargs) == len(axes) else (varargs or (1.0,)) * len(axes)
+    whole = f if f.dtype.kind in "fc" else f.astype("float64")
+    whole = materialized(whole) if whole.costly else whole
+    parts = tuple(_central(whole, along, by) for along, by in zip(axes, apart, strict=True))
+    return parts[0] if len(axes) == 1 else parts
+
+
+def _central(whole: Any, along: int, apart: float) -> Any:
+    if whole.shape[along] < 2:
+        raise unfit(f"`gradient` of shape {text(whole.shape)} along axis {along}", "give at least 2 elements")
+
+    def part(*bounds: int | None) -> Any:
+        return whole[at_axis(along, slice(*bounds))]
+
+    first, last = part(1, 2) - part(0, 1), part(-1, None) - part(-2, -1)
+    return concatenate([first / apart, (part(2, None) - part(None, -2)) / (2.0 * apart), last / apart], along)
+
+
+@numpy_function(getattr(np, "trapezoid", None) or np.__dict__["trapz"], role="whole arrays")
+def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
+    """The integral along an axis, by the trapezoidal rule.
+
+    Parameters
+    ----------
+    y : array
+        The values.
+    x : array, optional
+        Where they are; by default `dx` apart.
+    dx : float
+        How far they are apart.
+    axis : int
+        The axis along which.
+
+    Returns
+    -------
+    array
+        Shaped as `y` without the axis.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.trapezoid(x)
+    >>> f(np.array([1.0, 2.0, 4.0])).tolist()
+    4.5
+    """
+    along = axis_of(axis, y.ndim, "trapezoid")
+    step: Any = dx
+    if x is not None:
+        places = operand(x)
+        step = diff(places) if places.ndim == 1 else diff(places, axis=along)
+        step = with_axes(step, y.ndim - along - 1) if places.ndim == 1 else step
+    later, earlier = y[at_axis(along, slice(1, None))], y[at_axis(along, slice(None, -1))]
+    return reductions.sum(step * (later + earlier) / 2.0, along)
+
+
+@numpy_function(np.interp, role="whole arrays")
+def interp(x: Any, xp: Any, fp: Any, left: float | None = None, right: float | None = None) -> Any:
+    """The values at places between those of a table, on the lines between its points.
+
+    Parameters
+    ----------
+    x : array
+        Where.
+    xp : array
+        The places of the table, ascending.
+    fp : array
+        Its values there.
+    left, right : float, optional
+        The values before the table and after it; by default its first and last.
+
+    Returns
+    -------
+    array
+        Shaped as `x`, float64.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x, u, v):
+    ...     return cy.interp(x, u, v)
+    >>> f(np.array([0.5, 3.0]), np.array([0.0, 1.0, 2.0]), np.array([0.0, 2.0, 3.0])).tolist()
+    [1.0, 3.0]
+    """
+    at, places, values = (materialized(operand(one).astype("float64")) for one in (x, xp, fp))
+    flat = ravel(at)
+    last = len(places) - 1
+    below = reductions.sum(places[None] <= flat[:, None], 1) - 1
+    below = materialized(f.minimum(f.maximum(below, 0), max(last - 1, 0)))
+    slopes = diff(values) / diff(places)
+    slope, start, value = (take_along_axis(one, below, 0) for one in (slopes, places, values))
+    found = slope * (flat - start) + value
+    found = f.where(flat < places[0], values[0] if left is None else left, found)
+    found = f.where(flat == places[last], values[last], found)
+    found = f.where(flat > places[last], values[last] if right is None else right, found)
+    found = f.where(f.isnan(flat), flat, found)
+    return found if at.ndim == 1 else found.reshape(at.shape)
+
+
+@numpy_function(np.histogram, role="whole arrays")
+def histogram(a: Any, bins: int = 10, range: tuple[float, float] | None = None, density: bool = False) -> Any:
+    """The numbers of elements in intervals of one size: each element is compared with all edges.
+
+    Parameters
+    ----------
+    a : array
+        Real numbers.
+    bins : int
+        How many intervals, which include their lower edges; the last one both.
+    range : pair of float, optional
+        The first edge and the last one; by default the least and largest element.
+    density : bool
+        Whether the numbers are such that the integral over all intervals is 1.
+
+    Returns
+    -------
+    tuple of array
+        The numbers, int64 or float64, and the edges, float64.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     n, edges = cy.histogram(x, 2)
+    ...     return n, edges
+    >>> [part.tolist() for part in f(np.array([1.0, 2.0, 2.5, 3.0]))]
+    [[1, 3], [1.0, 2.0, 3.0]]
+    """
+    flat = materialized(ravel(a.astype("float64")))
+    first, last = (flat.min(), flat.max()) if range is None else range
+    number = arange(bins + 1)
+    edges = f.where(number == bins, last, number * ((last - first) / bins) + first)
+    edges = materialized(edges)
+    after, before = edges[:-1, None] <= flat, flat < edges[1:, None]
+    inside = after & (before | ((flat == edges[bins]) & (number[:-1, None] == bins - 1)))
+    count = materialized(reductions.sum(inside, 1))
+    return (count / diff(edges) / reductions.sum(count), edges) if density else (count, edges)

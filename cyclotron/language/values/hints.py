@@ -1,0 +1,131 @@
+"""Advice for functions and methods of NumPy that kernels do not have: by what they mean, not by spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_SHAPE_OF_DATA = (
+    "how many elements it gives depends on data, and shapes do not: keep the shape and choose by data, e.g."
+    " `cy.where(mask, x, 0)`, and count with `cy.sum(mask)`"
+)
+_SET = "how many elements it gives depends on data, and shapes do not: call it outside of the kernel"
+_FACTORS = (
+    "compute it outside of the kernel and pass the factors as arguments; in kernels there are"
+    " cy.linalg.solve, inv, det, qr and cholesky of small matrices"
+)
+_RANDOM = "in kernels random numbers come from a key: `cy.random.uniform(cy.random.key(seed), shape)`"
+_FOURIER = (
+    "multiply by the matrix of the transform, e.g. `x @ W` with `W = np.fft.fft(np.eye(n))` as an argument"
+)
+_FILE = "read and write files outside of the kernel, and pass arrays as arguments"
+_INTEGER = "use int32 or int64: those are the integers of arrays"
+_PLAIN = "arrays in kernels hold numbers and truth values: use float64, int64, bool, ..."
+_POLYNOMIAL = "write Horner's rule, e.g. `(c[0] * x + c[1]) * x + c[2]`"
+_AXIS = "write a loop over the axis, or the function's operators on the whole array with `axis=`"
+_LAYOUT = "leave it out: the compiler decides where elements are"
+
+MEANINGS: Mapping[str, str] = {
+    "cumprod": "write the recurrence, e.g. `y[i] = y[i - 1] * x[i]` in a loop over i",
+    "cumsum": "write the recurrence, e.g. `y[i] = y[i - 1] + x[i]` in a loop over i",
+    "accumulate": "write the recurrence, e.g. `y[i] = y[i - 1] + x[i]` in a loop over i",
+    "reduce": "use the reduction itself: cy.sum, cy.prod, cy.max, cy.min, cy.any or cy.all",
+    "at": "write a loop: `for k in range(len(idx)): y[i] += cy.where(idx[k] == i, v[k], 0)` over all i",
+    "take": "write `x[indices]`, or `cy.take_along_axis(x, indices, axis=0)`",
+    "choose": "choose with `cy.where`, e.g. `cy.where(k == 0, a, cy.where(k == 1, b, c))`",
+    "select": "nest `cy.where`, the first condition outermost",
+    "piecewise": "nest `cy.where`, the last condition outermost",
+    "repeat": "write `cy.tile`, or assign slices: `y[::2] = x; y[1::2] = x`",
+    "percentile": "take it of the elements in order, `cy.sort(x)[k]`",
+    "quantile": "take it of the elements in order, `cy.sort(x)[k]`",
+    "partition": "write `cy.sort(x)`, which orders all elements",
+    "lexsort": "sort by one key, `cy.argsort(x)`, which leaves equal ones in their order",
+    "searchsorted": "count those before: `cy.sum(xs[None] < x[:, None], axis=1)`",
+    "digitize": "count the edges that are not after: `cy.sum(edges[None] <= x[:, None], axis=1)`",
+    "bincount": "compare with all numbers: `cy.sum(x[:, None] == cy.arange(n), axis=0)`",
+    "convolve": "write the sum over shifts: `sum(w[k] * x[i - k] for k in range(len(w)))`",
+    "correlate": "write the sum over shifts: `sum(w[k] * x[i + k] for k in range(len(w)))`",
+    "angle": "write `cy.arctan2(cy.imag(x), cy.real(x))`",
+    "trunc": "write `cy.where(x < 0, cy.ceil(x), cy.floor(x))`",
+    "fix": "write `cy.where(x < 0, cy.ceil(x), cy.floor(x))`",
+    "modf": "write `whole = cy.where(x < 0, cy.ceil(x), cy.floor(x))` and `x - whole`",
+    "exp2": "write `2.0 ** x`",
+    "sinc": "write `cy.where(x == 0, 1.0, cy.sin(cy.pi * x) / (cy.pi * x))`",
+    "copysign": "write `cy.where(y < 0, -cy.abs(x), cy.abs(x))`",
+    "heaviside": "write `cy.where(x > 0, 1.0, cy.where(x == 0, h, 0.0))`",
+    "fmax": "use cy.maximum, and `cy.where(cy.isnan(x), y, x)` where NaNs do not count",
+    "fmin": "use cy.minimum, and `cy.where(cy.isnan(x), y, x)` where NaNs do not count",
+    "fabs": "write `cy.abs(x)`",
+    "spacing": "write `cy.finfo(x.dtype).eps * cy.abs(x)`",
+    "nan_to_num": "write `cy.where(cy.isnan(x), 0.0, x)`",
+    "nanmean": "write `cy.nansum(x) / cy.sum(~cy.isnan(x))`",
+    "signbit": "write `x < 0`",
+    "left_shift": "multiply by a power of two",
+    "right_shift": "divide by a power of two with `//`",
+    "bitwise_count": "add the bits: `sum(x // 2**k % 2 for k in range(64))`",
+    "bitwise_and": "write `x & y`",
+    "bitwise_or": "write `x | y`",
+    "bitwise_xor": "write `x ^ y`",
+    "invert": "write `~x`",
+    "divmod": "write `x // y` and `x % y`",
+    "nbytes": "write `x.size * x.dtype.itemsize`",
+    "item": "write `x[0]`, or `x[()]` of an array without axes: its value is known when the program runs",
+    "tolist": "convert what the kernel returns, outside of it: the value is known when the program runs",
+    "tobytes": "convert what the kernel returns, outside of it: the value is known when the program runs",
+    "flat": "write `x.ravel()`, or a loop for each axis",
+    "nditer": "write a loop for each axis, e.g. `for i in range(x.shape[0]): ...`",
+    "ndenumerate": "write a loop for each axis, e.g. `for i in range(x.shape[0]): ...`",
+    "ndindex": "write a loop for each axis, e.g. `for i in range(x.shape[0]): ...`",
+    "vectorize": "write the function's operators on whole arrays, with cy.where for its branches",
+    "apply_along_axis": _AXIS,
+    "apply_over_axes": _AXIS,
+    "setflags": "arrays in kernels are read and assigned as the text says",
+    "ascontiguousarray": _LAYOUT,
+    "asfortranarray": _LAYOUT,
+    "strides": _LAYOUT,
+    "flags": _LAYOUT,
+    "as_strided": "take slices, e.g. windows `x[k : k + n]` for each k",
+    "sliding_window_view": "take slices, e.g. windows `x[k : k + n]` for each k",
+    "put": "write `x[indices] = values`",
+    "itemset": "write `x[i] = value`",
+    "fill_diagonal": "write `x[...] = cy.where(cy.eye(n, dtype=bool), value, x)`",
+    "diagflat": "write `cy.diag(x.ravel())`",
+    "putmask": "write `x[...] = cy.where(mask, values, x)`",
+    "copyto": "write `x[...] = y`, or with a mask `x[...] = cy.where(mask, y, x)`",
+    "place": "write `x[...] = cy.where(mask, value, x)`",
+    "polyval": _POLYNOMIAL,
+    "poly1d": _POLYNOMIAL,
+    "tensordot": "write the indices, `cy.einsum('ij,jk->ik', A, B)`",
+    "geomspace": "write `start * (stop / start) ** cy.linspace(0, 1, n)`",
+    "logspace": "write `10.0 ** cy.linspace(start, stop, n)`",
+    "fromiter": "pass the numbers to the kernel as an argument",
+    "matrix": "use arrays and `@`",
+    "rot90": "write `cy.flip(A.T, axis=0)`",
+    "flipud": "write `x[::-1]`, or `cy.flip(x, axis=0)`",
+    "fliplr": "write `x[:, ::-1]`, or `cy.flip(x, axis=1)`",
+    "expand": "write `cy.broadcast_to(x, shape)`",
+    "permute": "write `x.transpose(axes)`",
+    "unsqueeze": "write `cy.expand_dims(x, axis)`, or `x[:, None]`",
+    "detach": "leave it out: there is no gradient",
+    "numpy": "leave it out: arrays in kernels have NumPy's operators",
+    "block_until_ready": "leave it out: a call of a kernel returns when it is done",
+    "clone": "write `x.copy()`",
+    "double": 'write `x.astype("float64")`',
+    "int_": "use int64",
+    **dict.fromkeys(("nonzero", "flatnonzero", "argwhere", "compress", "extract"), _SHAPE_OF_DATA),
+    **dict.fromkeys(("unique", "union1d", "intersect1d", "setdiff1d", "trim_zeros"), _SET),
+    "isin": "compare with all of them: `cy.any(x[:, None] == values[None], axis=1)`",
+    **dict.fromkeys(("svd", "eig", "eigh", "eigvals", "eigvalsh", "lstsq", "pinv", "matrix_rank"), _FACTORS),
+    "cond": _FACTORS,
+    **dict.fromkeys(
+        ("random", "rand", "randn", "randint", "default_rng", "standard_normal", "seed"), _RANDOM
+    ),
+    **dict.fromkeys(("fft", "ifft", "rfft", "irfft", "fft2", "ifft2"), _FOURIER),
+    **dict.fromkeys(
+        ("save", "savez", "savetxt", "load", "loadtxt", "genfromtxt", "tofile", "fromfile"), _FILE
+    ),
+    **dict.fromkeys(
+        ("int8", "int16", "uint8", "uint16", "uint32", "uint64", "intc", "uint", "byte"), _INTEGER
+    ),
+    **dict.fromkeys(("object_", "str_", "bytes_", "void", "datetime64", "longdouble", "chararray"), _PLAIN),
+}
+"""What to write instead, by NumPy's name, and a few of other packages' arrays."""
