@@ -29,7 +29,7 @@ from cyclotron.support.svg import color_scale_svg, heat_map_svg
 from cyclotron.support.tables import Records
 
 if TYPE_CHECKING:
-    from cyclotron.plot import Plots
+    from cyclotron.plot import Exploration, Plots
 
 
 class Result:
@@ -297,6 +297,29 @@ class Result:
             return Plots(self, self.profile)
         self._measured  # noqa: B018 - a run without cycles has nothing to draw
         return Plots(self)
+
+    def explore(self, *others: Result, critical_path: bool | None = None) -> Exploration:
+        """Return a view that moves: the PEs at each cycle, and what one does, runs, and keeps in its memory.
+
+        A widget in notebooks; ``explore().to_html(path)`` writes a page that needs no server and no network.
+
+        Parameters
+        ----------
+        *others : Result
+            To show side by side, over the same cycles.
+        critical_path : bool, optional
+            With the critical path as a layer; by default of runs with up to 300,000 records.
+
+        Raises
+        ------
+        ExecutionError
+            If it is no simulation (CYC712), or a critical path is asked for and events are missing (CYC717).
+        ShapeError
+            If nothing took time (CYC735).
+        """
+        from cyclotron.plot import explore
+
+        return explore(self, *others, critical_path=critical_path)
 
     def save_trace(self, path: str | Path, *, message_limit: int = 50_000) -> None:
         """Write events and messages in Chrome's trace format, for Perfetto.

@@ -75,7 +75,7 @@ class CyclotronError(Exception):
         for place in (self.span, *(where for where, _ in self.notes)):
             if place is not None:
                 self._lines[place.file, place.line] = linecache.getline(place.file, place.line).rstrip("\n")
-                self._files[place.file] = _display_name(place.file)
+                self._files[place.file] = display_name(place.file)
 
     def __str__(self) -> str:
         return render(self)
@@ -348,7 +348,7 @@ def _excerpt(error: CyclotronError, span: Span, arrow: str, width: int) -> list[
     ]
 
 
-def _display_name(file: str) -> str:
+def display_name(file: str) -> str:
     """Shorten a file name: a notebook cell by its number, a file below the working directory relatively."""
     interactive = sys.modules.get("IPython")
     if interactive is not None:

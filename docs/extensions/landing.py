@@ -1,4 +1,4 @@
-"""Draws the animation of the landing page while the site is built."""
+"""Draws the animation of the landing page, and the interactive view of a run, while the site is built."""
 
 from __future__ import annotations
 
@@ -26,12 +26,32 @@ def draw(path: Path) -> None:
     cy.run(program, backend="sim").plot.animation(path, frames=40, frames_per_second=5)
 
 
-def write_animation(app: Any) -> None:
+@cy.kernel
+def solve(L, B):  # type: ignore[no-untyped-def]
+    X = cy.empty_like(B)
+    for i in range(B.shape[0]):
+        for r in range(B.shape[1]):
+            X[i, r] = (B[i, r] - sum(L[i, j] * X[j, r] for j in range(i))) / L[i, i]
+    return X
+
+
+def explore(path: Path) -> None:
+    """Write the page of a triangular solve on 10 by 10 PEs, with links of one cycle and of three."""
+    L, B = np.tril(np.ones((10, 10))), np.ones((10, 10))
+    programs = [
+        solve.compile(L, B, machine=cy.Machine(link=cy.Link(latency=latency, depth=2))) for latency in (1, 3)
+    ]
+    first, second = (cy.run(program, backend="sim") for program in programs)
+    first.explore(second).to_html(path)
+
+
+def write_pictures(app: Any) -> None:
     folder = Path(app.outdir) / "_images"
     folder.mkdir(parents=True, exist_ok=True)
     draw(folder / "wavefront.gif")
+    explore(folder / "explore.html")
 
 
 def setup(app: Any) -> dict[str, bool]:
-    app.connect("builder-inited", write_animation)
+    app.connect("builder-inited", write_pictures)
     return {"parallel_read_safe": True}

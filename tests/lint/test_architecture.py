@@ -34,7 +34,7 @@ def test_the_layers_of_the_package_are_those_of_the_check():
 def test_the_accessors_are_those_of_the_check():
     table = layers.read_table((ROOT / "pyproject.toml").read_text())
     named = {".".join(accessor.split(".")[-2:]) for accessor in table.accessors}
-    assert set(re.findall(r"`(\w+\.plot)`", PAGE)) == named
+    assert set(re.findall(r"`(\w+\.(?:plot|explore))`", PAGE)) == named
 
 
 @pytest.mark.parametrize("folder", sorted(path.name for path in (ROOT / "src").iterdir() if path.is_dir()))
