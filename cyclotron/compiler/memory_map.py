@@ -193,7 +193,8 @@ class MemoryMap:
             return table
         one = self.fullest
         text = f"<details><summary>{escape(one.name)}</summary><pre>{escape(one.text)}</pre></details>"
-        return table + memory_map_svg(one) + text
+        axes = f"{one.name}: addresses up, {one.data:,} bytes; right, {one.instructions} instructions"
+        return f"{table}{memory_map_svg(one)}<br><small>{escape(axes)}</small>{text}"
 
 
 def bytes_text(count: int | None) -> str:

@@ -9,6 +9,7 @@ from cyclotron.graph.dot import to_dot
 from cyclotron.graph.evaluate import evaluate
 from cyclotron.graph.nodes import Block
 from cyclotron.graph.svg import to_svg
+from cyclotron.support.svg import inline_image
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,5 +76,5 @@ class Graph(Block):
 
     def _repr_html_(self) -> str:
         if len(self) <= MOST_DRAWN:
-            return self.to_svg()
+            return inline_image(self.to_svg())
         return f"<pre>{html.escape(str(self))}</pre>"

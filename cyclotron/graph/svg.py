@@ -28,7 +28,8 @@ def to_svg(graph: Block) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif" font-size="10">'
-        f"<title>{escape(repr(graph)[1:-1])}</title>{''.join(parts)}</svg>"
+        f"<title>{escape(repr(graph)[1:-1])}</title>"
+        f'<rect width="100%" height="100%" fill="white"/>{"".join(parts)}</svg>'
     )
 
 

@@ -25,7 +25,7 @@ from cyclotron.support.data import data_frame, plain, to_json
 from cyclotron.support.environment import VERSION
 from cyclotron.support.errors import ExecutionError
 from cyclotron.support.files import write_file
-from cyclotron.support.svg import color_scale_svg, heat_map_svg
+from cyclotron.support.svg import color_scale_svg, heat_map_png, heat_map_svg, inline_image
 from cyclotron.support.tables import Records
 
 if TYPE_CHECKING:
@@ -471,10 +471,24 @@ class Result:
         if self._timing is not None:
             shares = {name: f"{self.stats[name].mean() / max(self.cycles, 1):.1%}" for name in TIMES}
             rows += [("cycles", f"{self.cycles:,}"), *((k.replace("_", " "), v) for k, v in shares.items())]
-            scale = f"<small>cycles computing: 0 % {color_scale_svg()} 100 %</small>"
-            picture = f"<div>{heat_map_svg(self.utilization)}<br>{scale}</div>"
+            scale = f"cycles computing: 0 % {inline_image(color_scale_svg())} 100 %"
+            heat_map = inline_image(heat_map_svg(self.utilization))
+            picture = f"<div>{heat_map}<br><small>{html.escape(self._axes())}<br>{scale}</small></div>"
         body = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows)
         return f"<b>{html.escape(self.program.kernel_name)}</b>{picture}<table>{body}</table>"
+
+    def _repr_png_(self) -> bytes | None:
+        """The map alone, for readers of notebooks that show no HTML."""
+        return heat_map_png(self.utilization) if self._timing is not None and self.utilization.size else None
+
+    def _axes(self) -> str:
+        """The directions of the map, and what it is a mean of."""
+        ways = [*["mean over"] * (len(self.grid) - 2), "down", "right"][-len(self.grid) :]
+        texts = [
+            f"{way} {name}: 0 to {extent - 1:,}"
+            for way, name, extent in zip(ways, self.program.grid_names, self.grid, strict=False)
+        ]
+        return ", ".join(texts)
 
 
 def loop_names(endings: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import re
+import struct
+import zlib
 from html import escape
 from itertools import groupby
 from typing import Any
@@ -60,6 +64,42 @@ def heat_map_svg(shares: NDArray[Any]) -> str:
         f'height="{rows * pixels:.0f}" viewBox="0 0 {columns} {rows}" preserveAspectRatio="none" '
         f'shape-rendering="crispEdges"><title>{escape(label)}</title>{paths}</svg>'
     )
+
+
+def inline_image(svg: str) -> str:
+    """Return a picture as an ``<img>`` element, which notebooks that are not trusted show, unlike ``<svg>``.
+
+    Parameters
+    ----------
+    svg : str
+        With a ``<title>``, which becomes the image's text.
+    """
+    title = re.search(r"<title>(.*?)</title>", svg)
+    label = title.group(1) if title else ""
+    return f'<img alt="{label}" src="data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}">'
+
+
+def heat_map_png(shares: NDArray[Any]) -> bytes:
+    """Return the map of `heat_map_svg` as a PNG file, for where neither HTML nor SVG is shown.
+
+    Parameters
+    ----------
+    shares : ndarray, float64
+        As for `heat_map_svg`.
+    """
+    cells, _ = shrink(np.atleast_2d(plane_of(shares)), _MOST_CELLS)
+    side = max(1, min(_MOST_PIXELS, _SIDE // max(cells.shape)))
+    percentages = np.rint(100 * cells).astype(np.uint8).repeat(side, axis=0).repeat(side, axis=1)
+    palette = bytes.fromhex("".join(_color(n / 100)[1:] for n in range(101)))
+    rows = b"".join(b"\0" + row.tobytes() for row in percentages)  # each without a filter
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    height, width = percentages.shape
+    header = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)  # a byte a pixel, of a palette
+    parts = (b"IHDR", header), (b"PLTE", palette), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
 
 
 def color_scale_svg() -> str:
