@@ -10,6 +10,8 @@ from cyclotron.graph.layout import LINE, Box, Line, Picture, picture
 from cyclotron.graph.nodes import Block
 
 _PAD = 16.0
+_LEGEND_PIXELS = 74.0
+_WORDS = {"full": "constant"}
 _COLORS = {
     "input": "#606060",
     "full": "#606060",
@@ -24,13 +26,25 @@ def to_svg(graph: Block) -> str:
     """Return the picture as an ``<svg>`` element."""
     drawn = picture(graph)
     width, height = drawn.width + 2 * _PAD, drawn.height + 2 * _PAD
-    parts = _picture(drawn, width / 2, _PAD)
+    kinds = [kind for kind in _COLORS if any(node.kind == kind for node in graph)]
+    width = max(width, 2 * _PAD + _LEGEND_PIXELS * len(kinds))
+    parts = [*_picture(drawn, width / 2, _PAD), *_legend(kinds, height)]
+    height += _PAD
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif" font-size="10">'
         f"<title>{escape(repr(graph)[1:-1])}</title>"
         f'<rect width="100%" height="100%" fill="white"/>{"".join(parts)}</svg>'
     )
+
+
+def _legend(kinds: list[str], y: float) -> Iterator[str]:
+    """A word for each kind of node, in its colour."""
+    for number, kind in enumerate(kinds):
+        x = _PAD + number * _LEGEND_PIXELS
+        style = f'fill="white" stroke="{_COLORS[kind]}"'
+        yield f'<rect x="{x:.1f}" y="{y - 9:.1f}" width="9" height="9" {style}/>'
+        yield f'<text x="{x + 13:.1f}" y="{y:.1f}" fill="#404040">{_WORDS.get(kind, kind)}</text>'
 
 
 def _picture(drawn: Picture, x: float, y: float) -> Iterator[str]:

@@ -26,7 +26,7 @@ from cyclotron.plot._wavefront import wavefront
 from cyclotron.support.svg import color_scale_svg, heat_map_svg
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -71,11 +71,18 @@ class Plots:
         """Draw the share of cycles each PE computes; see `cyclotron.plot.utilization`."""
         return utilization(self._result, ax=ax, path=path)
 
-    def timeline(self, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
+    def timeline(
+        self,
+        ax: Axes | None = None,
+        path: str | Path | None = None,
+        *,
+        pes: Iterable[int | tuple[int, ...]] | None = None,
+        cycles: tuple[int, int] | None = None,
+    ) -> Figure:
         """Draw what each PE does when, or each rank; see `cyclotron.plot.timeline` and `rank_timeline`."""
         if self._profile is not None:
             return rank_timeline(self._profile, ax=ax, path=path)
-        return timeline(self._result, ax=ax, path=path)
+        return timeline(self._result, pes=pes, cycles=cycles, ax=ax, path=path)
 
     def occupancy(self, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
         """Draw how each PE spends its cycles; see `cyclotron.plot.occupancy`."""

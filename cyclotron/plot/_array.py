@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _MOST_PES = {1: 8, 2: 4}  # a side
 _MOST_STEPS = 6  # of each time index that arrows are gathered from
 _RADIUS = 0.3
+_ROW_LETTERS = 9  # in a square
 _BUS = 0.1  # between a line of PEs and its broadcast network
 
 
@@ -115,19 +116,29 @@ class _Picture:
         arrows.legend(ax, [], self._lines())
 
     def _draw_stationary(self, ax: Axes, x: float, y: float) -> None:
-        names = self._explanation.stationary
-        for number, name in enumerate(names):
-            ax.text(
-                x + (number - (len(names) - 1) / 2) * 0.17,
-                y - 0.13,
-                name,
-                ha="center",
-                va="center",
-                fontsize=9,
-                fontweight="bold",
-                color=self._colors[name],
-                zorder=4,
-            )
+        rows: list[list[str]] = []
+        for name in self._explanation.stationary:
+            if not rows or sum(len(other) + 1 for other in rows[-1]) + len(name) > _ROW_LETTERS:
+                rows.append([])
+            rows[-1].append(name)
+        longest = max((len(" ".join(row)) for row in rows), default=1)
+        size = 9 * min(1.0, _ROW_LETTERS / longest, 2.8 / max(len(rows), 1))
+        letter = 0.065 * size / 9  # of the width of a square
+        for number, row in enumerate(rows):
+            at = x - letter * len(" ".join(row)) / 2
+            for name in row:
+                ax.text(
+                    at + letter * len(name) / 2,
+                    y - 0.13 - (number - (len(rows) - 1) / 2) * 0.12 * size / 9,
+                    name,
+                    ha="center",
+                    va="center",
+                    fontsize=size,
+                    fontweight="bold",
+                    color=self._colors[name],
+                    zorder=4,
+                )
+                at += letter * (len(name) + 1)
 
     def _pe(self, point: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(point[d] - self._least[d] for d in self._dims) or (0,)

@@ -14,10 +14,24 @@ from cyclotron.plot._common import Axes
 Point = tuple[int, ...]
 Place = tuple[float, float]
 
-# Okabe and Ito's colours, told apart by everyone.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555")
+# Okabe and Ito's colours, told apart by everyone; then others, for kernels of many tensors.
+PALETTE = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#555555",
+    "#8C564B",
+    "#66A61E",
+    "#7F3C8D",
+    "#B5A900",
+    "#000000",
+)
 # The third dimension goes right and up, as depth.
 _DEPTH = (0.46, 0.40)
+_FAN = 60.0  # degrees that short arrows of one direction take, so that they keep out of the next
 _APART = 0.075  # between arrows that join the same nodes
 
 
@@ -119,8 +133,9 @@ def draw_stubs(ax: Axes, stubs: Iterable[Stub], radius: float, *, square: bool =
     for stub in dict.fromkeys(stubs):
         groups[stub.node, stub.angle].append(stub)
     for (_, angle), group in groups.items():
+        apart = min(26.0, _FAN / max(len(group) - 1, 1))
         for number, stub in enumerate(group):
-            turn = math.radians(angle + 26 * (number - (len(group) - 1) / 2))
+            turn = math.radians(angle + apart * (number - (len(group) - 1) / 2))
             towards = (math.cos(turn), math.sin(turn))
             border = radius / max(map(abs, towards)) if square else radius
             near, far = border + 0.02, border + 0.24

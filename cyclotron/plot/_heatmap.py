@@ -51,7 +51,10 @@ def utilization(
     """
     shares = np.asarray(result.utilization, dtype=np.float64).reshape(result.grid)
     first = common.headline(result)
-    second = f"{result.cycles:,} cycles, mean utilisation {common.percent(float(shares.mean()))}"
+    mean = common.percent(float(shares.mean()))
+    alike = shares.size > 1 and float(np.ptp(shares)) == 0
+    busy = f"each PE computes {mean} of them" if alike else f"mean utilisation {mean}"
+    second = f"{result.cycles:,} cycles, {busy}"
     if ax is not None:
         image = draw_map(ax, plane_of(shares), common.axis_names(result)[-2:])
         common.set_title(ax, first, second)

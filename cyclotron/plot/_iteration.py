@@ -79,11 +79,19 @@ class _Picture:
         self.is_cut = self._greatest != greatest
         self._colors = arrows.colors(flow.variable for flow in dataflow.flows)
         self._points = {space.number: self._points_of(space) for space in dataflow.spaces}
-        shared = [p for points in self._points.values() for p in points]
         self._radius, self._apart = _RADIUS[self._dimensions], 0.0
-        if len(set(shared)) < len(shared):
-            self._apart = min(_APART, _FARTHEST / (len(self._points) - 1))
-            self._radius = min(self._radius, 0.38 * self._apart)
+        self._asides = self._aside_of_spaces()
+        if farthest := max(self._asides.values(), default=0):
+            self._apart = min(_APART, _FARTHEST / farthest)
+            self._radius = min(self._radius, 0.5 * self._apart)
+
+    def _aside_of_spaces(self) -> dict[int, int]:
+        """How far each space stands aside, so that no two have a point at one place."""
+        asides: dict[int, int] = {}
+        for number, points in self._points.items():
+            taken = {asides[other] for other in asides if not set(points).isdisjoint(self._points[other])}
+            asides[number] = next(n for n in range(len(asides) + 1) if n not in taken)
+        return asides
 
     def _points_of(self, space: Space) -> list[tuple[int, ...]]:
         return self._dataflow.points(space, self._least, self._greatest) if self._least else []
@@ -106,7 +114,7 @@ class _Picture:
 
     def _place(self, point: tuple[int, ...], space: Space) -> arrows.Place:
         x, y = arrows.place(point)
-        aside = self._apart * space.number
+        aside = self._apart * self._asides[space.number]
         return x + aside, y - aside / 2
 
     def _is_square(self, space: Space) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _FRONT = "#c8553d"
 _OTHERS = "#9bb8c0"
+_MOST_NAMES = 8  # of points of the front
 _WIDE = 30  # largest over smallest, from where an axis is logarithmic
 
 
@@ -26,6 +27,15 @@ def _is_wide(values: Sequence[float]) -> bool:
 
 def _title(column: str) -> str:
     return "PEs" if column == "pes" else column.replace("_", " ")
+
+
+def _design(sweep: Sweep, record: Mapping[str, Any]) -> str:
+    """The name of a design: what of it differs from others."""
+    axes = sweep.columns[: sweep.columns.index("cycles")]
+    differing = [name for name in axes if len({cell(r[name]) for r in sweep.records}) > 1]
+    values = [(name, cell(record[name])) for name in differing]
+    # A word stands for itself, a number has its name.
+    return ", ".join(v if isinstance(record[n], str) else f"{_title(n)} {v}" for n, v in values)
 
 
 def _groups(
@@ -103,6 +113,21 @@ def pareto(
         color=_FRONT,
         label=f"Pareto front, {len(best)} point{'' if len(best) == 1 else 's'}",
     )
+    for point in best[:_MOST_NAMES]:
+        same = [r for r in front.records if (r[names[0]], r[names[1]]) == point]
+        text = _design(sweep, same[0]) + (f", {len(same) - 1} more" if len(same) > 1 else "")
+        left = len(best) > 1 and point[0] > (best[0][0] + best[-1][0]) / 2
+        ax.annotate(
+            text,
+            point,
+            (-6, 14) if left else (6, 7),
+            textcoords="offset points",
+            ha="right" if left else "left",
+            fontsize=7,
+            color=_FRONT,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.8},
+            zorder=5,
+        )
     if _is_wide(across):
         ax.set_xscale("log")
     if _is_wide(up):
@@ -112,8 +137,9 @@ def pareto(
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     better = [
-        f"{'larger' if name.startswith('-') else 'smaller'} {name.removeprefix('-')}" for name in (x, y)
+        f"{'larger' if name.startswith('-') else 'smaller'} {_title(name.removeprefix('-'))}"
+        for name in (x, y)
     ]
-    common.set_title(ax, "Design space", f"better: {' and '.join(better)}".replace("_", " "))
+    common.set_title(ax, "Design space", f"better: {' and '.join(better)}")
     ax.legend(frameon=False)
     return common.finish(common.figure_of(ax), path)

@@ -419,6 +419,9 @@ def test_pareto_picture(tmp_path):
     points = sorted({(r["pes"], r["cycles"]) for r in swept.pareto()})
     assert [tuple(p) for p in front.get_xydata()] == points
     assert (tmp_path / "front.png").stat().st_size > 5000
+    names = [text.get_text() for text in figure.axes[0].texts]
+    assert len(names) == 1 + len(points)  # and the title's second line
+    assert any("grid 8x8" in name for name in names)
     by_grid = swept.plot("pes", "-utilization", by="grid").axes[0]
     assert [text.get_text() for text in by_grid.get_legend().get_texts()][:4] == ["1x1", "2x2", "4x4", "8x8"]
     assert [len(points.get_offsets()) for points in by_grid.collections] == [2] * 4

@@ -11,6 +11,7 @@ pytest.importorskip("matplotlib")
 from matplotlib.figure import Figure
 from wavefront import wavefront
 
+import cyclotron as cy
 from cyclotron.plot import Plots, activity, occupancy, stalls, timeline, utilization
 from cyclotron.plot._activity import busy_in_bins
 from cyclotron.plot._common import percent
@@ -93,6 +94,28 @@ def test_timeline_of_many_pes_counts_the_busy_ones():
     area = sum(np.sum(patch.get_data().values - patch.get_data().baseline) for patch in ax.patches)
     assert area == pytest.approx(result.stats["busy"].sum())
     assert "PEs computing, of 100" in texts(ax.figure)
+
+
+def test_timeline_of_chosen_pes_and_cycles():
+    result = wavefront((20, 30), 5)
+    assert "a row each for 64 PEs at most, of more: pes=[...]" in texts(timeline(result))
+    ax = timeline(result, pes=[(0, 1), 32, (0, 1)], cycles=(2, 5)).axes[0]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["0, 1", "1, 2"]
+    assert ax.get_xlim() == (2, 5)
+    drawn = sum(len(bars.get_paths()) for bars in ax.collections)
+    chosen = result.events[np.isin(result.events["pe"], [1, 32])]
+    assert drawn == np.count_nonzero((chosen["start"] < 5) & (chosen["end"] >= 2))
+    for wrong in ((20, 0), 600, (1,)):
+        with pytest.raises(cy.ShapeError, match="there is no PE") as caught:
+            timeline(result, pes=[wrong])
+        assert caught.value.code == "CYC735"
+
+
+def test_a_uniform_map_says_so():
+    result = wavefront((3, 3), 5)
+    assert "each PE computes" in texts(utilization(result))
+    result.utilization[0, 0] = 0
+    assert "mean utilisation" in texts(utilization(result))
 
 
 def test_timeline_without_events_and_with_dropped_ones():

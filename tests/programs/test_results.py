@@ -260,7 +260,9 @@ def test_a_result_shows_its_map_above_its_accounting():
     assert "<table>" in other
 
 
-@pytest.mark.parametrize(("shape", "size"), [((4, 6), (80, 120)), ((200, 100), (200, 200)), ((5,), (20, 100))])
+@pytest.mark.parametrize(
+    ("shape", "size"), [((4, 6), (80, 120)), ((200, 100), (200, 200)), ((5,), (20, 100))]
+)
 def test_the_map_is_a_png_too(shape, size):
     image = pytest.importorskip("PIL.Image")
     shares = np.random.default_rng(0).random(shape)
