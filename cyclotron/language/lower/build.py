@@ -14,6 +14,7 @@ from typing import Protocol, cast
 from cyclotron.language.lower import cases, nests
 from cyclotron.language.lower.fill_unassigned import completion
 from cyclotron.language.lower.read_order import find_early_read
+from cyclotron.language.lower.stretch import stretched
 from cyclotron.language.trace.statement import Statement
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.affine import Affine, Index
@@ -107,7 +108,7 @@ def build(trace: Trace, builder: SystemBuilder) -> None:
     """
     equations = recurrences(trace)
     if not isinstance(equations, TraceError):
-        _write(trace, equations, builder)
+        _write(*stretched(trace, equations, in_order=False), builder)
     elif nests.may_be_nest(trace):
         build_nest(trace, builder)
     else:
@@ -143,6 +144,7 @@ def build_nest(trace: Trace, builder: SystemBuilder) -> None:
     """
     nest = nests.with_arrays(trace)
     equations = [part for statement in nest.equations for part in cases.split(nest, statement)]
+    nest, equations = stretched(nest, equations, in_order=True)
     places = [nests.text_position(part) for part in equations]
     _write(nest, equations, builder)
     builder.expand(
