@@ -65,14 +65,6 @@ def product_index(A):
 
 
 @cy.kernel
-def divided_index(x):
-    X = cy.empty_like(x)
-    for i in range(len(x)):
-        X[i] = x[i // 2]  # error: CYC103
-    return X
-
-
-@cy.kernel
 def half_index(x):
     X = cy.empty_like(x)
     for i in range(len(x)):
@@ -142,10 +134,10 @@ def index_as_number(x):
 
 
 @cy.kernel
-def residue_as_subscript(x):
+def residue_by_an_index(x):
     X = cy.empty_like(x)
     for i in range(4):
-        X[i] = x[i % 3]  # error: CYC103
+        X[i] = x[i % (i + 1)]  # error: CYC103
     return X
 
 

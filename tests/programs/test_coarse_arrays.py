@@ -1,4 +1,4 @@
-"""Arrays read at another stride than they are computed: values are NumPy's, and all PEs of the grid take part."""
+"""Arrays read at another stride than they are computed: values are NumPy's, and all PEs take part."""
 
 from __future__ import annotations
 

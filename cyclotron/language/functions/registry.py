@@ -16,7 +16,7 @@ import numpy as np
 from cyclotron.language.values import numpy_functions
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import SymbolicArray
-from cyclotron.language.values.condition import Condition, Extremum, Rounded
+from cyclotron.language.values.condition import Condition, Extremum, Piecewise
 from cyclotron.language.values.context import ACTIVE, Reference
 from cyclotron.language.values.dispatch import Arithmetic
 from cyclotron.language.values.operations import element
@@ -25,7 +25,7 @@ from cyclotron.language.values.reference import ReferenceRagged, ScalarView, Val
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 Role = Literal["whole arrays", "new array", "declaration", "creation"]
 
-_INDICES = (Affine, Condition, Extremum, Rounded)
+_INDICES = (Affine, Condition, Extremum, Piecewise)
 
 PUBLIC: dict[str, Callable[..., Any]] = {}
 """The functions of `cyclotron` by name."""

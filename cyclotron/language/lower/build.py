@@ -13,6 +13,7 @@ from typing import Protocol, cast
 
 from cyclotron.language.lower import cases, nests
 from cyclotron.language.lower.fill_unassigned import completion
+from cyclotron.language.lower.quotients import spread
 from cyclotron.language.lower.read_order import find_early_read
 from cyclotron.language.lower.stretch import stretched
 from cyclotron.language.trace.statement import Statement
@@ -108,7 +109,8 @@ def build(trace: Trace, builder: SystemBuilder) -> None:
     """
     equations = recurrences(trace)
     if not isinstance(equations, TraceError):
-        _write(*stretched(trace, equations, in_order=False), builder)
+        trace, equations = stretched(trace, equations, in_order=False)
+        _write(*spread(trace, equations, computed=True), builder)
     elif nests.may_be_nest(trace):
         build_nest(trace, builder)
     else:
@@ -145,6 +147,7 @@ def build_nest(trace: Trace, builder: SystemBuilder) -> None:
     nest = nests.with_arrays(trace)
     equations = [part for statement in nest.equations for part in cases.split(nest, statement)]
     nest, equations = stretched(nest, equations, in_order=True)
+    nest, equations = spread(nest, equations, computed=False)
     places = [nests.text_position(part) for part in equations]
     _write(nest, equations, builder)
     builder.expand(
@@ -236,6 +239,8 @@ class _Writer:
         if isinstance(value, IndexValue):
             return builder.add_index(affine_tuple(value.form, scope), value.dtype, _place(value.span))
         if isinstance(value, Access):
+            if any(form.divisor > 1 for form in value.index):
+                raise _divided(value)
             index = [affine_tuple(form, scope) for form in value.index]
             return builder.add_access(self._tensors[value.tensor], index, _place(value.span))
         if isinstance(value, Apply):
@@ -254,6 +259,16 @@ class _Writer:
             self._expression(body, inner),
             _place(reduce.span),
         )
+
+
+def _divided(access: Access) -> TraceError:
+    form = next(form for form in access.index if form.divisor > 1)
+    return TraceError(
+        f"`{access.tensor.name}`, which is assigned several times, is read at `{form}`",
+        code="CYC103",
+        span=access.span,
+        help="copy it to a new array, assigned once, before it is read with quotients, e.g. `y = x.copy()`",
+    )
 
 
 def _place(span: Span) -> SpanTuple:

@@ -62,8 +62,10 @@ def stretched(trace: Trace, equations: Equations, *, in_order: bool) -> tuple[Tr
             links = _links(equations)
         if axis not in scales:
             scales.update(_scales(axis, links))
-    scales = _usable({node: scale for node, scale in scales.items() if scale > 1}, equations)
-    return _Layout(trace, scales).run(equations) if scales else (trace, equations)
+    scales = {node: scale for node, scale in scales.items() if scale > 1}
+    if not scales or not _serves(scales, equations):
+        return trace, equations
+    return _Layout(trace, scales).run(equations)
 
 
 def _written(equation: Statement) -> Iterator[Subscript]:
@@ -78,12 +80,14 @@ def _read(equation: Statement) -> Iterator[Subscript]:
 
 def _mixed_axes(equations: Equations, in_order: bool) -> list[Axis]:
     """The axes of computed arrays that are read at larger steps than written; in order, of several steps."""
-    written: dict[Axis, set[int]] = {}
-    read: dict[Axis, set[int]] = {}
+    written: dict[Axis, set[Fraction]] = {}
+    read: dict[Axis, set[Fraction]] = {}
     for equation in equations:
         for steps, subscripts in ((written, _written(equation)), (read, _read(equation))):
             for axis, form in subscripts:
-                found = {abs(form.terms.get(loop, 0)) for loop in equation.loops} - {0}
+                found = {Fraction(abs(form.terms.get(loop, 0)), form.divisor) for loop in equation.loops} - {
+                    0
+                }
                 steps.setdefault(axis, set()).update(found)
     # What is written at larger steps than read becomes an equation for each remainder.
     return [
@@ -101,10 +105,10 @@ def _links(equations: Equations) -> dict[Node, list[tuple[Node, Fraction]]]:
     for equation in equations:
         for axis, form in (*_written(equation), *_read(equation)):
             for loop in equation.loops if axis[0] in computed else ():
-                step = abs(form.terms.get(loop, 0))
+                step = Fraction(abs(form.terms.get(loop, 0)), form.divisor)
                 if step:
-                    links.setdefault(axis, []).append((loop, Fraction(step)))
-                    links.setdefault(loop, []).append((axis, Fraction(1, step)))
+                    links.setdefault(axis, []).append((loop, step))
+                    links.setdefault(loop, []).append((axis, 1 / step))
     return links
 
 
@@ -128,16 +132,24 @@ def _scales(start: Node, links: dict[Node, list[tuple[Node, Fraction]]]) -> dict
     return {node: int(scale * whole) // divisor for node, scale in found.items()}
 
 
-def _usable(scales: dict[Node, int], equations: Equations) -> dict[Node, int]:
-    """The scales, unless an input is read or an index is a number where they would have to be divided."""
+def _serves(scales: dict[Node, int], equations: Equations) -> bool:
+    """Return whether inputs are read and indices are numbers without divisions, or quotients need it."""
     computed = {equation.target for equation in equations}
+    forms, quotients = [], False
     for equation in equations:
-        forms = [part.form for part in walk(equation.value) if isinstance(part, IndexValue)]
-        forms += [form for (tensor, _), form in _read(equation) if tensor not in computed]
-        for form in forms:
-            if any(factor % scales.get(index, 1) for index, factor in form.terms.items()):
-                return {}
-    return scales
+        indices = [part.form for part in walk(equation.value) if isinstance(part, IndexValue)]
+        if any(factor % scales.get(index, 1) for form in indices for index, factor in form.terms.items()):
+            return False
+        for (tensor, _), form in _read(equation):
+            if tensor not in computed:
+                forms.append(form)
+            quotients = quotients or (tensor in computed and form.divisor > 1)
+    return quotients or not any(
+        factor % (scales.get(index, 1) * form.divisor)
+        for form in forms
+        for index, factor in form.terms.items()
+        if index in scales
+    )
 
 
 class _Layout:
@@ -148,6 +160,7 @@ class _Layout:
         self._scales = scales
         self._tensors: dict[Tensor, Tensor] = {}
         self._positions: dict[Index, Affine] = {}  # of loops: their scale times the old index
+        self._origins: dict[Axis, int] = {}  # the positions of the first elements
         self._loops: dict[Index, Index] = {}
 
     def run(self, equations: Equations) -> tuple[Trace, Equations]:
@@ -176,7 +189,7 @@ class _Layout:
         return self._scales.get(node, 1)
 
     def _result(self, tensor: Tensor, equations: Equations, last: int) -> Statement:
-        """The elements of an output, made where they lie: an index of their positions and one of their own."""
+        """The elements of an output, made where they lie: an index of positions and one of their own."""
         larger = self._tensors[tensor]
         own = [equation for equation in equations if equation.target is larger]
         places = tuple(Index(name, tensor.span) for name in axis_names(larger, own))
@@ -197,6 +210,7 @@ class _Layout:
         for loop in equation.loops:
             if self._scale(loop) > 1 and loop not in self._loops:
                 self._move(loop, equation)
+        self._settle(equation)
         positions = {self._loops.get(loop, loop): self._scale(loop) for loop in equation.loops}
         steps = tuple(
             Constraint(self._positions[loop], modulus=self._scale(loop))
@@ -214,20 +228,33 @@ class _Layout:
         )
 
     def _move(self, loop: Index, equation: Statement) -> None:
-        """Let a loop run over the positions of what the equation assigns."""
+        """Let a loop run over positions: those of what the equation assigns, or else amid what it reads."""
+        places = [
+            sorted(
+                self._origins[axis] + form.constant * self._scale(axis)
+                for axis, form in subscripts
+                if loop in form.terms and axis in self._origins and form.divisor == 1
+            )
+            for subscripts in (_written(equation), _read(equation))
+        ]
+        at = next((found[(len(found) - 1) // 2] for found in places if found), 0)
         new = self._loops[loop] = Index(loop.name, loop.span)
-        own = next(
-            (form.constant * self._scale(axis) for axis, form in _written(equation) if loop in form.terms), 0
-        )
-        self._positions[loop] = Affine({new: 1}, -own)
+        self._positions[loop] = Affine({new: 1}, -at)
+
+    def _settle(self, equation: Statement) -> None:
+        """Note where the elements lie that an equation assigns, unless others did so before."""
+        for axis, form in _written(equation):
+            for loop in form.terms:
+                start = self._positions[loop].constant if loop in self._positions else 0
+                self._origins.setdefault(axis, -start - form.constant * self._scale(axis))
 
     def _times(self, form: Affine, factor: int) -> Affine:
         """A multiple of a form, over positions."""
         result = Affine({}, form.constant * factor)
         for index, step in form.terms.items():
             position = self._positions.get(index, Affine({index: 1}, 0))
-            result = result.plus(position.times(step * factor // self._scale(index)))
-        return result
+            result = result.plus(position.times(step * factor).over(self._scale(index)))
+        return result.over(form.divisor)
 
     def _index(self, tensor: Tensor, index: Sequence[Affine]) -> tuple[Affine, ...]:
         return tuple(self._times(form, self._scale((tensor, d))) for d, form in enumerate(index))

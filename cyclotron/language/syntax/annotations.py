@@ -13,7 +13,7 @@ import numpy as np
 from cyclotron.language.values import broadcasting
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.blocked import Blocked, Spec
-from cyclotron.language.values.condition import Condition, Extremum, Rounded
+from cyclotron.language.values.condition import Condition, Extremum, Piecewise
 from cyclotron.language.values.dispatch import Array
 from cyclotron.language.values.nodes import Element
 from cyclotron.language.values.source_span import here
@@ -119,7 +119,7 @@ def _kind(value: object) -> str | None:
     """NumPy's letter of a number of Python, or of what stands for one while loops are recorded."""
     if isinstance(value, (bool, Condition)):
         return "b"
-    if isinstance(value, (int, Affine, Extremum, Rounded)):
+    if isinstance(value, (int, Affine, Extremum, Piecewise)):
         return "i"
     if isinstance(value, float) and not isinstance(value, np.generic):
         return "f"
@@ -180,7 +180,7 @@ def _described(value: object) -> str:
     dtype = _dtype(value)
     if isinstance(value, Condition):
         return "a condition on indices"
-    if isinstance(value, (Affine, Extremum, Rounded)):
+    if isinstance(value, (Affine, Extremum, Piecewise)):
         return f"index `{value}`"
     if _has_axes(value):
         shape = value.shape  # type: ignore[attr-defined]

@@ -20,7 +20,7 @@ from cyclotron.language.trace.trace import Trace, active_trace
 from cyclotron.language.values import broadcasting
 from cyclotron.language.values.affine import EVERYWHERE, Affine
 from cyclotron.language.values.array import Chosen, LazyArray, SymbolicArray, combine, held_tensor, operand
-from cyclotron.language.values.condition import Condition, Extremum, Rounded
+from cyclotron.language.values.condition import Condition, Extremum, Piecewise
 from cyclotron.language.values.dispatch import PartialArray
 from cyclotron.language.values.host_arrays import constant
 from cyclotron.language.values.nodes import Access, Element
@@ -261,7 +261,7 @@ def _chosen_of(value: Any) -> Any:
     """Return a branch's value of a name as the recording chooses it: arrays of the host are constants."""
     if isinstance(value, np.ndarray) and value.ndim:
         return constant(value)
-    return element(value) if isinstance(value, (Affine, Rounded, Extremum)) else value
+    return element(value) if isinstance(value, (Affine, Piecewise, Extremum)) else value
 
 
 def chosen_array(what: str, test: Condition | Element, then: Any, other: Any) -> LazyArray:

@@ -9,7 +9,7 @@ import numpy as np
 from cyclotron.language.trace.conditions import truth
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import SymbolicArray
-from cyclotron.language.values.condition import Condition, Extremum, Rounded
+from cyclotron.language.values.condition import Condition, Extremum, Piecewise
 from cyclotron.language.values.dispatch import Arithmetic
 from cyclotron.language.values.nodes import Element, accesses
 from cyclotron.language.values.operations import cast, element
@@ -31,7 +31,7 @@ def converted(kind: type[Any], value: Any) -> Any:
     ShapeError
         CYC120 for types that arrays do not have, and whole numbers that do not fit them.
     """
-    if not isinstance(value, (Affine, Arithmetic, Condition, Extremum, Rounded)):
+    if not isinstance(value, (Affine, Arithmetic, Condition, Extremum, Piecewise)):
         return kind(value)
     if issubclass(kind, np.generic):
         return cast(value, np.dtype(kind).name)  # which refuses dtypes that arrays do not have
@@ -46,7 +46,7 @@ def converted(kind: type[Any], value: Any) -> Any:
 
 
 def _whole(value: Any) -> Any:
-    if isinstance(value, (Affine, Extremum, Rounded)):
+    if isinstance(value, (Affine, Extremum, Piecewise)):
         return value
     one = element(value)
     if accesses(one):

@@ -8,9 +8,10 @@ from typing import Any
 
 from cyclotron.language.trace.statement import Scope
 from cyclotron.language.trace.trace import active_trace
+from cyclotron.language.values import dispatch
 from cyclotron.language.values.affine import Affine, Constraint, Index, Region, affine
 from cyclotron.language.values.array import SymbolicArray
-from cyclotron.language.values.condition import Condition, Extremum, OfIndices, Rounded, nonzero, not_affine
+from cyclotron.language.values.condition import Condition, Extremum, OfIndices, Piecewise, nonzero, not_affine
 from cyclotron.language.values.condition import condition as condition_of
 from cyclotron.language.values.host_arrays import captured
 from cyclotron.language.values.nodes import Element
@@ -212,7 +213,7 @@ def _bound(value: object, largest: bool) -> tuple[Affine, ...]:
     if form is not None:
         return (form,)
     what = f"has type `{type(value).__name__}`"
-    if isinstance(value, Rounded) or (isinstance(value, Element) and value.is_index):
+    if isinstance(value, Piecewise) or (isinstance(value, Element) and value.is_index):
         raise not_affine(value)
     help = "bounds are affine in outer indices and sizes, e.g. `range(i + 1, n)`"
     if isinstance(value, Element):
@@ -222,3 +223,6 @@ def _bound(value: object, largest: bool) -> tuple[Affine, ...]:
         what = f"is `{value}`, which is not affine"
         help = "of several bounds, the start may be the max() and the stop the min()"
     raise trace_error("CYC102", f"a bound of a range {what}", help=help)
+
+
+dispatch.implement(where=where)

@@ -19,7 +19,7 @@ from cyclotron.language.values import operations
 from cyclotron.language.values.affine import EVERYWHERE, Affine, Index, Region, affine, intersection
 from cyclotron.language.values.array import LazyArray, SymbolicArray, combine, operand
 from cyclotron.language.values.broadcasting import same, text
-from cyclotron.language.values.condition import Condition, Extremum, Rounded, tested
+from cyclotron.language.values.condition import Condition, Extremum, Piecewise, tested
 from cyclotron.language.values.dispatch import Array, PartialArray, Term
 from cyclotron.language.values.nodes import Choose, Constant, Element, Reduce, Tensor, accesses, retyped
 from cyclotron.language.values.operations import array_of, element, where_of_numpy
@@ -187,7 +187,7 @@ def _promoted(*values: object) -> list[object]:
 def _is_truth(value: object) -> bool:
     if isinstance(value, (Element, SymbolicArray)):
         return value.dtype == "bool"
-    return isinstance(value, (bool, np.bool_, Condition, Rounded))  # a remainder is no value but this
+    return isinstance(value, (bool, np.bool_, Condition, Piecewise))  # a remainder is no value but this
 
 
 def all_of(*tests: object) -> object:
@@ -298,7 +298,7 @@ def minimum(*values: object) -> object:
 
 
 def _symbolic(value: object) -> bool:
-    return isinstance(value, (Element, SymbolicTensor, Affine, Extremum, Rounded, Condition))
+    return isinstance(value, (Element, SymbolicTensor, Affine, Extremum, Piecewise, Condition))
 
 
 def _function(op: str, host: Callable[..., object], about: str) -> Callable[..., object]:
@@ -350,7 +350,7 @@ def power(base: object, exponent: object) -> object:
 
 def _extremum(op: str, values: tuple[object, ...]) -> object:
     largest = op == "maximum"
-    of_indices = builtins.any(isinstance(value, (Affine, Extremum, Rounded, Condition)) for value in values)
+    of_indices = builtins.any(isinstance(value, (Affine, Extremum, Piecewise, Condition)) for value in values)
     bounds = builtins.all(_forms(value, largest) is not None for value in values)  # perhaps of a range
     numbers = of_indices and not bounds
     if numbers or builtins.any(isinstance(value, (Element, SymbolicTensor)) for value in values):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import gcd
 from operator import add, mul, sub
 from operator import index as as_integer
 from typing import Any, NoReturn, SupportsIndex, TypeGuard
@@ -69,36 +70,59 @@ class Affine:
     """A constant plus integer multiples of indices: the value of an index inside a kernel.
 
     Arithmetic keeps the form affine or raises `TraceError`; comparisons give a `Condition`.
+
+    Parameters
+    ----------
+    terms : mapping of Index to int
+        The multiples.
+    constant : int
+        What is added.
+    divisor : int
+        What the sum is divided by, in subscripts of cases where that leaves no remainder.
     """
 
-    __slots__ = ("constant", "terms")
+    __slots__ = ("constant", "divisor", "terms")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, terms: Mapping[Index, int], constant: int) -> None:
+    def __init__(self, terms: Mapping[Index, int], constant: int, divisor: int = 1) -> None:
         self.terms = {index: factor for index, factor in terms.items() if factor}
         self.constant = constant
+        self.divisor = divisor
 
     def same(self, other: Affine) -> bool:
         """Return whether both are the same form (``==`` makes a condition)."""
-        return self.constant == other.constant and self.terms == other.terms
+        numbers = self.constant == other.constant and self.divisor == other.divisor
+        return numbers and self.terms == other.terms
 
     def substitute(self, values: Mapping[Index, Affine]) -> Affine:
         """Replace indices by affine forms."""
         result = Affine({}, self.constant)
         for index, factor in self.terms.items():
             result = result.plus(values.get(index, Affine({index: 1}, 0)).times(factor))
-        return result
+        return result.over(self.divisor)
 
     def plus(self, other: Affine) -> Affine:
         """The sum of both."""
+        if self.divisor != other.divisor:
+            one, two = self.times(other.divisor), other.times(self.divisor)
+            whole = Affine(one.terms, one.constant).plus(Affine(two.terms, two.constant))
+            return whole.over(self.divisor * other.divisor)
         terms = dict(self.terms)
         for index, factor in other.terms.items():
             terms[index] = terms.get(index, 0) + factor
-        return Affine(terms, self.constant + other.constant)
+        return Affine(terms, self.constant + other.constant, self.divisor)
 
     def times(self, factor: int) -> Affine:
         """The multiple by an integer."""
-        return Affine({index: value * factor for index, value in self.terms.items()}, self.constant * factor)
+        terms = {index: value * factor for index, value in self.terms.items()}
+        return Affine(terms, self.constant * factor, self.divisor)
+
+    def over(self, divisor: int) -> Affine:
+        """The quotient by an integer, where it is known to leave no remainder."""
+        divisor *= self.divisor
+        common = gcd(divisor, self.constant, *self.terms.values())
+        terms = {index: value // common for index, value in self.terms.items()}
+        return Affine(terms, self.constant // common, divisor // common)
 
     def __str__(self) -> str:
         text = ""
@@ -109,7 +133,7 @@ class Affine:
             return str(self.constant)
         if self.constant:
             text += f" {'-' if self.constant < 0 else '+'} {abs(self.constant)}"
-        return text
+        return text if self.divisor == 1 else f"({text}) / {self.divisor}"
 
     def __repr__(self) -> str:
         return f"<affine {self}>"
@@ -185,6 +209,19 @@ class Affine:
     __or__ = __ror__ = binary("bit_or")
     __xor__ = __rxor__ = binary("bit_xor")
 
+    def __lshift__(self, bits: object) -> Any:
+        return self * (1 << self._bits(bits))
+
+    def __rshift__(self, bits: object) -> Any:
+        return self // (1 << self._bits(bits))
+
+    def _bits(self, value: object) -> int:
+        number = affine(value)
+        if number is None or number.terms or not 0 <= number.constant < 62:
+            self._not_affine(value)
+        assert number is not None
+        return number.constant
+
     def _not_affine(self, other: object) -> NoReturn:
         raise trace_error(
             "CYC103",
@@ -192,7 +229,7 @@ class Affine:
             help="write `i * 2**n`, or `//` and `%`",
         )
 
-    __divmod__ = __rdivmod__ = __lshift__ = __rshift__ = __rlshift__ = __rrshift__ = _not_affine
+    __divmod__ = __rdivmod__ = __rlshift__ = __rrshift__ = _not_affine
 
     __eq__, __ne__ = _comparison("equal"), _comparison("not_equal")
     __lt__, __le__ = _comparison("less"), _comparison("less_equal")

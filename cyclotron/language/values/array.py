@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from cyclotron.language.values import broadcasting, dispatch
-from cyclotron.language.values.affine import Affine, Index
+from cyclotron.language.values.affine import Affine, Index, Region
 from cyclotron.language.values.broadcasting import Shape
 from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.context import active_recorder
@@ -33,7 +33,14 @@ from cyclotron.language.values.refusals import DATA_HELP, refuse_of_arrays, refu
 from cyclotron.language.values.scalar_type import ScalarType, promote, unsupported
 from cyclotron.language.values.scalars import choose_by_indices, converted, explicit_cast
 from cyclotron.language.values.source_span import here, shape_error, trace_error
-from cyclotron.language.values.subscripts import Pick, count, has_arrays, has_bounds_of_data, subscripted
+from cyclotron.language.values.subscripts import (
+    Pick,
+    count,
+    has_arrays,
+    has_bounds_of_data,
+    in_cases,
+    subscripted,
+)
 from cyclotron.support.errors import Span
 
 ElementAt = Callable[[Sequence[Affine]], Element]
@@ -181,6 +188,8 @@ class SymbolicArray(Array):
         if has_arrays(key):
             return dispatch.call("gathered", self, key)
         return self.taken(*subscripted(self.name, self.shape, key))
+        cases = in_cases(key)
+        return by_cases(self, cases) if cases else self.taken(*subscripted(self.name, self.shape, key))
 
     def operate(self, op: str, *values: object) -> Any:
         """Apply an operator to values of which this is one."""
@@ -292,6 +301,23 @@ class SymbolicArray(Array):
             "an array is taken apart by iteration",
             help="write `for i in range(len(x)): ...` with x[i], or cy.sum and the like for Python's sum",
         )
+
+
+def by_cases(array: Any, cases: Sequence[tuple[Region, Any]]) -> Any:
+    """The elements that subscripts take in each of their cases."""
+    parts = [(Condition(region), array[key]) for region, key in cases]
+    *others, (_, last) = parts
+
+    def chosen(of: Callable[[Any], Element]) -> Element:
+        result = of(last)
+        for where, part in reversed(others):
+            result = choose_by_indices(where, of(part), result)
+        return result
+
+    if isinstance(last, Element):
+        return chosen(lambda part: part)
+    arrays = tuple(part for _, part in parts)
+    return LazyArray(last.shape, last.dtype_name, lambda index: chosen(lambda part: part.at(index)), arrays)
 
 
 def update_in_place(op: str) -> Method:

@@ -1,6 +1,6 @@
-"""Conditions on indices, and values of indices that are no affine forms: remainders, quotients, extrema.
+"""Conditions on indices, and values of indices that are no affine forms: quotients, bits, extrema and others.
 
-Compared with forms such values are conditions, in arithmetic numbers.
+Compared with forms such values are conditions, in subscripts cases, in arithmetic numbers.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from operator import and_, eq, ge, gt, le, lt, ne, or_
-from typing import Any, ClassVar
+from itertools import product
+from operator import add, and_, eq, ge, gt, le, lt, mul, ne, neg, or_, sub
+from typing import Any
 
 import numpy as np
 
@@ -27,10 +28,12 @@ from cyclotron.language.values.affine import (
 )
 from cyclotron.language.values.dispatch import Arithmetic, Method
 from cyclotron.language.values.refusals import inverted
-from cyclotron.language.values.region import subtract
+from cyclotron.language.values.region import is_empty, subtract
 from cyclotron.language.values.source_span import here, trace_error
 from cyclotron.support.errors import TraceError
 
+Case = tuple[Region, Affine]
+_MOST_OF_A_MASK = 1 << 16
 _EXACT = 1 << 24  # below which whole numbers are told apart in all floating dtypes
 
 
@@ -64,9 +67,20 @@ class Condition(OfIndices):
     """A condition on indices: a union of conjunctions of affine constraints; in arithmetic it is 0 or 1."""
 
     __slots__ = ("region",)
+    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, region: Region) -> None:
         self.region = region
+
+    def __eq__(self, other: object) -> Any:
+        if not isinstance(other, Condition):
+            return self.operate("equal", self, other)
+        return (self & other) | (self.negated() & other.negated())
+
+    def __ne__(self, other: object) -> Any:
+        if not isinstance(other, Condition):
+            return self.operate("not_equal", self, other)
+        return (self & other.negated()) | (self.negated() & other)
 
     def __and__(self, other: object) -> Condition:
         return Condition(intersection(self.region, condition(other).region))
@@ -138,69 +152,115 @@ class Extremum(OfIndices):
 def _comparison(op: str) -> Method:
     """Return the method of a comparison: with forms a condition, with others of numbers."""
     return lambda self, other: (
-        self.operate(op, self, other) if affine(other) is None else self.compare(op, other)
+        self.compare(op, other)
+        if isinstance(other, Piecewise) or affine(other) is not None
+        else self.operate(op, self, other)
     )
 
 
 @dataclass(frozen=True, eq=False)
-class Rounded(OfIndices):
-    """An affine form `%` or `//` a constant: compared it is a condition, else a number."""
-
-    form: Affine
-    divisor: int
-
-    op: ClassVar[str]  # the operator of the registry
+class Piecewise(OfIndices):
+    """A whole number that is an affine form in each of a few cases: compared it is a condition."""
 
     __hash__ = None  # type: ignore[assignment]
 
-    def compare(self, op: str, other: object) -> Condition:
-        """The condition that a comparison with a form holds."""
+    def cases(self) -> list[Case]:
+        """The forms that it is, each with the region of indices where it is that one."""
         raise NotImplementedError
+
+    def number(self) -> Any:
+        """The number, as an element."""
+        raise NotImplementedError
+
+    def compare(self, op: str, other: object) -> Condition:
+        """The condition that a comparison with a form or another such number holds."""
+        found = (intersection(r, condition(_COMPARE[op](form, other)).region) for r, form in self.cases())
+        return Condition(tuple(part for region in found for part in region))
+
+    def nonzero(self) -> Condition:
+        """The condition that it is not 0."""
+        return self.compare("not_equal", 0)
+
+    def operate(self, op: str, *values: object) -> Any:
+        """Apply an operator to values of which this is one: sums and multiples of such numbers are such."""
+        whole = [value for value in values if isinstance(value, Piecewise) or affine(value) is not None]
+        factors = [value for value in whole if not isinstance(value, int | np.integer)]
+        if len(whole) == len(values) and op in _OF_CASES and (op != "multiply" or len(factors) < 2):
+            return Composed(op, tuple(whole))
+        if len(whole) == len(values) and values[0] is self and divisor_of(values[-1]) is not None:
+            divided = self.divided(op, divisor_of(values[-1]) or 1)
+            if divided is not None:
+                return divided
+        return super().operate(op, *values)
+
+    def divided(self, op: str, divisor: int) -> Piecewise | None:
+        """The quotient or remainder by a constant, if that is such a number."""
+        return None
 
     __eq__, __ne__ = _comparison("equal"), _comparison("not_equal")
     __lt__, __le__ = _comparison("less"), _comparison("less_equal")
     __gt__, __ge__ = _comparison("greater"), _comparison("greater_equal")
 
 
-class Residue(Rounded):
-    """``form % divisor``."""
+@dataclass(frozen=True, eq=False)
+class Residue(Piecewise):
+    """``form // unit % divisor``."""
 
-    op = "remainder"
+    form: Affine
+    divisor: int
+    unit: int = 1
 
     def __str__(self) -> str:
-        return f"{_operand_text(self.form)} % {self.divisor}"
+        text = _operand_text(self.form)
+        return f"{text} % {self.divisor}" if self.unit == 1 else f"({text} // {self.unit}) % {self.divisor}"
 
-    def nonzero(self) -> Condition:
-        """The condition that it is not 0."""
-        return self._where(lambda rest: rest != 0)
+    def number(self) -> Any:
+        first = self.form if self.unit == 1 else Quotient(self.form, self.unit)
+        return dispatch.apply("remainder", first, self.divisor)
 
     def _where(self, holds: Callable[[Affine], object]) -> Condition:
         """The condition that the residue is one for which `holds` holds."""
         region: Region = NOWHERE
         for rest in range(self.divisor):
-            equal = Constraint(self.form.plus(Affine({}, -rest)), modulus=self.divisor)
-            region += intersection(((equal,),), condition(holds(Affine({}, rest))).region)
+            equal = _residue_region(self.form, self.divisor, self.unit, rest)
+            region += intersection(equal, condition(holds(Affine({}, rest))).region)
         return Condition(region)
 
     def compare(self, op: str, other: object) -> Condition:
         return self._where(lambda rest: _COMPARE[op](rest, other))
 
+    def cases(self) -> list[Case]:
+        low, high = dispatch.call("range_of_form", self.form)
+        periods = range(low // self.divisor, high // self.divisor + 1)
+        if self.unit > 1 or len(periods) > self.divisor:
+            return [
+                (_residue_region(self.form, self.divisor, self.unit, rest), Affine({}, rest))
+                for rest in range(self.divisor)
+            ]
+        whole = Quotient(self.form, self.divisor)
+        return [
+            (whole.compare("equal", number).region, self.form.plus(Affine({}, -number * self.divisor)))
+            for number in periods
+        ]
 
-class Quotient(Rounded):
+
+@dataclass(frozen=True, eq=False)
+class Quotient(Piecewise):
     """``form // divisor``."""
 
-    op = "floor_divide"
+    form: Affine
+    divisor: int
 
     def __str__(self) -> str:
         return f"{_operand_text(self.form)} // {self.divisor}"
 
-    def nonzero(self) -> Condition:
-        """The condition that it is not 0."""
-        return condition(self == 0).negated()
+    def number(self) -> Any:
+        return dispatch.apply("floor_divide", self.form, self.divisor)
 
     def compare(self, op: str, other: object) -> Condition:
         form = affine(other)
-        assert form is not None
+        if form is None:
+            return super().compare(op, other)
         least, above = (form.plus(Affine({}, more)).times(self.divisor) for more in (0, 1))
         if op in ("less", "less_equal"):
             return condition(self.form < (least if op == "less" else above))
@@ -208,6 +268,96 @@ class Quotient(Rounded):
             return condition(self.form >= (above if op == "greater" else least))
         equal: Condition = condition(self.form < above) & (self.form >= least)
         return equal if op == "equal" else equal.negated()
+
+    def cases(self) -> list[Case]:
+        low, high = dispatch.call("range_of_form", self.form)
+        values = range(low // self.divisor, high // self.divisor + 1)
+        if len(values) < self.divisor:
+            return [(self.compare("equal", value).region, Affine({}, value)) for value in values]
+        return [
+            (_residue_region(self.form, self.divisor, 1, rest), form.over(self.divisor))
+            for rest in range(self.divisor)
+            for form in (self.form.plus(Affine({}, -rest)),)
+        ]
+
+    def divided(self, op: str, divisor: int) -> Piecewise | None:
+        if op == "floor_divide":
+            return Quotient(self.form, self.divisor * divisor)
+        return Residue(self.form, divisor, self.divisor) if op == "remainder" else None
+
+
+@dataclass(frozen=True, eq=False)
+class Bits(Piecewise):
+    """``form & mask``, ``form | mask`` or ``form ^ mask``: a bit of the mask makes two cases."""
+
+    op: str
+    form: Affine
+    mask: int
+
+    def __str__(self) -> str:
+        return f"{_operand_text(self.form)} {dispatch.SIGNS[self.op]} {self.mask}"
+
+    def number(self) -> Any:
+        return dispatch.apply(self.op, self.form, self.mask)
+
+    def cases(self) -> list[Case]:
+        found: list[Case] = [(EVERYWHERE, Affine({}, 0) if self.op == "bit_and" else self.form)]
+        for bit in (1 << n for n in range(self.mask.bit_length()) if self.mask >> n & 1):
+            steps = {"bit_and": (0, bit), "bit_or": (bit, 0), "bit_xor": (bit, -bit)}[self.op]
+            found = [
+                (intersection(region, _residue_region(self.form, 2, bit, rest)), form.plus(Affine({}, step)))
+                for region, form in found
+                for rest, step in enumerate(steps)
+            ]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Composed(Piecewise):
+    """A sum, difference, multiple or the negative of such numbers and forms."""
+
+    op: str
+    operands: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        operands = [f"({one})" if isinstance(one, Composed) else str(one) for one in self.operands]
+        return f"-({operands[0]})" if len(operands) == 1 else f" {dispatch.SIGNS[self.op]} ".join(operands)
+
+    def number(self) -> Any:
+        return dispatch.apply(self.op, *self.operands)
+
+    def cases(self) -> list[Case]:
+        found = []
+        for operands in product(*map(cases_of, self.operands)):
+            region = reduce(intersection, (where for where, _ in operands))
+            if any(not is_empty(part) for part in region):
+                found.append((region, _OF_CASES[self.op](*(form for _, form in operands))))
+        return found
+
+
+def cases_of(value: object) -> list[Case]:
+    """The forms that a whole number of indices is, each with the region where it is that one."""
+    if isinstance(value, Piecewise):
+        return value.cases()
+    form = affine(value)
+    assert form is not None
+    return [(EVERYWHERE, form)]
+
+
+def _residue_region(form: Affine, divisor: int, unit: int, rest: int) -> Region:
+    """The points where ``form // unit % divisor`` is a number: residues, or periods where these are fewer."""
+    period = divisor * unit
+    if unit > 1:
+        low, high = dispatch.call("range_of_form", form)
+        first = range(low // period * period + rest * unit, high + 1, period)
+        if len(first) < unit:
+            return tuple(
+                (Constraint(form.plus(Affine({}, -start))), Constraint(form.times(-1).plus(Affine({}, end))))
+                for start in first
+                for end in (start + unit - 1,)
+            )
+    equal = (form.plus(Affine({}, -rest * unit - least)) for least in range(unit))
+    return tuple((Constraint(one, modulus=period),) for one in equal)
 
 
 def divisor_of(value: object) -> int | None:
@@ -218,13 +368,14 @@ def divisor_of(value: object) -> int | None:
 
 def not_affine(value: object) -> TraceError:
     """The error for a number that indices make where subscripts and bounds of ranges are."""
-    text = str(value) if isinstance(value, (Rounded, Extremum)) else getattr(value, "text", "")
+    text = str(value) if isinstance(value, (Piecewise, Extremum)) else getattr(value, "text", "")
     return TraceError(
         f"`{text}` is not affine" if text else "a number that indices make is not affine",
         code="CYC103",
         span=getattr(value, "span", None) or here(),
-        help="subscripts and bounds are sums of integer multiples of indices, e.g. `2 * i - j + 1`: write"
-        " loops over both parts instead of `i // 2` and `i % 2`, and an `if` for each case of a choice",
+        help="bounds of ranges are sums of integer multiples of indices, e.g. `2 * i - j + 1`, and so are"
+        " subscripts, with quotients, remainders and bits by constants: write an `if` for each case of a"
+        " choice",
     )
 
 
@@ -275,7 +426,14 @@ def _operate(op: str, *values: object) -> Any:
     """An operator on forms and numbers that makes no form."""
     if op == "add" and isinstance(values[0], Affine) and isinstance(values[1], Extremum):
         return values[1] + values[0]
-    if all(isinstance(value, (Affine, Rounded, Extremum, float, complex, np.generic)) for value in values):
+    if isinstance(values[-1], Piecewise):
+        return values[-1].operate(op, *values)
+    if op in ("bit_and", "bit_or", "bit_xor"):
+        forms = [value for value in values if isinstance(value, Affine) and value.terms]
+        masks = [form.constant for form in map(affine, values) if form is not None and not form.terms]
+        if len(forms) == len(masks) == 1 and 0 <= masks[0] < _MOST_OF_A_MASK:
+            return Bits(op, forms[0], masks[0])
+    if all(isinstance(value, (Affine, Piecewise, Extremum, float, complex, np.generic)) for value in values):
         return dispatch.apply(op, *values)
     return NotImplemented  # an element has operators of its own
 
@@ -298,7 +456,7 @@ def _compare_form(op: str, form: Affine, other: object) -> Any:
     """Compare a form with another or a number; of remainders and quotients that is for them to tell."""
     against = _compared(other, _ROUNDED.get(op))
     if against is None:
-        return NotImplemented if isinstance(other, Rounded) else _operate_on_integers(op, form, other)
+        return NotImplemented if isinstance(other, Piecewise) else _operate_on_integers(op, form, other)
     if op in ("less", "less_equal"):
         return _compare(against.plus(form.times(-1)), -1 if op == "less" else 0)
     difference = form.plus(against.times(-1))
@@ -311,6 +469,7 @@ def _compare_form(op: str, form: Affine, other: object) -> Any:
     return equal if op == "equal" else equal.negated()
 
 
+_OF_CASES: Mapping[str, Callable[..., Any]] = {"add": add, "subtract": sub, "multiply": mul, "negative": neg}
 _COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
     "less": lt,
     "less_equal": le,

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 
 from cyclotron.language.values import dispatch
 from cyclotron.language.values.affine import Affine
-from cyclotron.language.values.condition import Condition, Extremum, Rounded, tested
+from cyclotron.language.values.condition import Condition, Extremum, Piecewise, tested
 from cyclotron.language.values.dispatch import Array, PartialArray
 from cyclotron.language.values.guarded import guarded_where
 from cyclotron.language.values.host_arrays import constant
@@ -37,7 +37,7 @@ def element(value: object) -> Element:
     known = literal(value)
     if known is not None:
         return Constant(known[0], here(), known[1])
-    if isinstance(value, (Affine, Extremum, Rounded)):
+    if isinstance(value, (Affine, Extremum, Piecewise)):
         if isinstance(value, Affine) and not value.terms:
             return Constant(value.constant, here())
         return number(value)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from cyclotron.language.values import dispatch
 from cyclotron.language.values.affine import Affine, Index, Region, intersection
 from cyclotron.language.values.context import active_recorder
 from cyclotron.language.values.region import extent
@@ -120,3 +121,6 @@ _EXACT: Mapping[str, Callable[..., int]] = {
     "negative": operator.neg,
     "bit_not": operator.invert,
 }
+
+
+dispatch.implement(range_of_form=range_of_form)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cyclotron.language.values.affine import Affine, Constraint, Index, intersection
-from cyclotron.language.values.condition import Condition, Extremum, Rounded
+from cyclotron.language.values.condition import Condition, Extremum, Piecewise
 from cyclotron.language.values.context import active_recorder
 from cyclotron.language.values.dispatch import SIGNS
 from cyclotron.language.values.nodes import (
@@ -39,12 +39,12 @@ from cyclotron.support.errors import ShapeError, Span
 _DIVISIONS = ("divide", "floor_divide", "remainder")  # of Python's numbers by 0 they are errors
 
 
-def number(value: Affine | Rounded | Extremum) -> Element:
+def number(value: Affine | Piecewise | Extremum) -> Element:
     """Return an index, its remainder or quotient, or the largest or least of several as a number."""
     if isinstance(value, Affine):
         made: Element = IndexValue(value, ScalarType("int64", True, range_of_form(value)), here())
-    elif isinstance(value, Rounded):
-        made = computed(value.op, (number(value.form), Constant(value.divisor, here())), here())
+    elif isinstance(value, Piecewise):
+        made = value.number()
     else:
         made = number(value.forms[0])
         for form in value.forms[1:]:

@@ -8,13 +8,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from cyclotron.language.values.affine import Affine, Constraint, affine
+from cyclotron.language.values.affine import EVERYWHERE, Affine, Constraint, Region, affine, intersection
 from cyclotron.language.values.broadcasting import Shape, Size, as_form, size
-from cyclotron.language.values.condition import Extremum, Rounded, not_affine
+from cyclotron.language.values.condition import Extremum, Piecewise, cases_of, not_affine
 from cyclotron.language.values.context import active_recorder
 from cyclotron.language.values.dispatch import Arithmetic, Array
 from cyclotron.language.values.region import is_empty
 from cyclotron.language.values.source_span import trace_error
+
+_MOST_CASES = 64  # of a subscript that is affine in cases
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +80,30 @@ def subscripted(name: str, shape: Shape, key: object) -> tuple[tuple[Pick, ...],
     return tuple(picks), tuple(result)
 
 
+def in_cases(key: object) -> list[tuple[Region, Any]]:
+    """Subscripts by the cases of those that are affine in cases, with the regions of these; else none."""
+    keys = key if isinstance(key, tuple) else (key,)
+    if not any(isinstance(one, Piecewise) for one in keys):
+        return []
+    found: list[tuple[Region, tuple[Any, ...]]] = [(EVERYWHERE, ())]
+    around = active_recorder().region()
+    for one in keys:
+        cases = cases_of(one) if isinstance(one, Piecewise) else [(EVERYWHERE, one)]
+        if len(found) * len(cases) > _MOST_CASES:
+            raise not_affine(one)
+        found = [
+            (region, (*before, form))
+            for of_others, before in found
+            for own, form in cases
+            for region in (intersection(of_others, own),)
+            if any(not is_empty(part) for part in intersection(around, region))
+        ]
+    return found
+
+
 def subscript_form(name: str, key: object, extent: Size) -> Affine:
     """One subscript as an affine form; negative numbers count from the end."""
-    if isinstance(key, (Rounded, Extremum)) or getattr(key, "is_index", False):
+    if isinstance(key, (Piecewise, Extremum)) or getattr(key, "is_index", False):
         raise not_affine(key)
     form = None if isinstance(key, bool) else affine(key)
     if form is None:

@@ -9,13 +9,14 @@ import numpy as np
 
 from cyclotron.language.values import dispatch
 from cyclotron.language.values.affine import Affine
-from cyclotron.language.values.array import SymbolicArray, View, check_scalars, update_in_place
+from cyclotron.language.values.array import SymbolicArray, View, by_cases, check_scalars, update_in_place
 from cyclotron.language.values.blocked import Extent
 from cyclotron.language.values.broadcasting import Shape
+from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.dispatch import Array, in_place
 from cyclotron.language.values.nodes import Access, Element, Tensor
 from cyclotron.language.values.source_span import here, trace_error
-from cyclotron.language.values.subscripts import Pick, count, has_bounds_of_data, subscript_form
+from cyclotron.language.values.subscripts import Pick, count, has_bounds_of_data, in_cases, subscript_form
 
 _OF_ARRAYS = (slice, Array, np.ndarray, list)
 
@@ -44,12 +45,21 @@ class SymbolicTensor(Tensor, SymbolicArray):
         return self.read(index, here())
 
     def __getitem__(self, key: object) -> Any:
+        cases = in_cases(key)
+        if cases:
+            return by_cases(self, cases)
         if self._names_an_element(key):
             return self.read(self.subscripts(key), here())
         check_scalars(self)
         return dispatch.call("read_by_bounds", self, key) if has_bounds_of_data(key) else self.whole()[key]
 
     def __setitem__(self, key: object, value: object) -> None:
+        cases = in_cases(key)
+        for region, one in cases:
+            with dispatch.call("where", Condition(region)):
+                self[one] = value
+        if cases:
+            return
         if self._names_an_element(key):
             self.owner.assign(self, self.subscripts(key), value)
         else:
