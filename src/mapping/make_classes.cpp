@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <utility>
 
 namespace cyclotron::mapping {
@@ -15,19 +18,23 @@ struct Projection {
   std::vector<std::size_t> statements;
 };
 
-/// Of all statements, those of the same PEs together; adds them all to `anywhere`.
+/// Of all statements, those of the same PEs together; adds them all to `anywhere`. Sets with another first PE, which is
+/// found sooner than whether they are equal, are not compared.
 std::vector<Projection> projections_of(const Mapping& mapping, poly::Set& anywhere) {
   const auto forms = mapping.pe_forms();
   std::vector<Projection> result;
+  std::map<std::optional<std::vector<std::int64_t>>, std::vector<std::size_t>> by_first;
   for (std::size_t s = 0; s < mapping.statements.size(); ++s) {
     const auto set = mapping.statements[s].domain.image(forms).coalesce();
-    anywhere = anywhere.unite(set).coalesce();
-    const auto same = std::ranges::find_if(result, [&](const Projection& p) { return p.set == set; });
-    if (same != result.end()) {
-      same->statements.push_back(s);
-    } else {
-      result.push_back({set, {s}});
+    auto& alike = by_first[set.lexmin_point()];
+    const auto same = std::ranges::find_if(alike, [&](std::size_t p) { return result[p].set == set; });
+    if (same != alike.end()) {
+      result[*same].statements.push_back(s);
+      continue;
     }
+    anywhere = anywhere.unite(set).coalesce();
+    alike.push_back(result.size());
+    result.push_back({set, {s}});
   }
   return result;
 }
@@ -39,13 +46,19 @@ std::vector<PeClass> refine(PeClass all, const std::vector<Projection>& projecti
     std::vector<PeClass> refined;
     for (auto& cell : result) {
       auto inside = cell.region.intersect(projection.set);
-      auto outside = cell.region.subtract(projection.set);
-      if (!inside.is_empty()) {
-        refined.push_back({inside.plain(), cell.statements});
-        auto& statements = refined.back().statements;
-        statements.insert(statements.end(), projection.statements.begin(), projection.statements.end());
+      if (inside.is_empty()) {
+        refined.push_back(std::move(cell));
+        continue;
       }
-      if (!outside.is_empty()) refined.push_back({outside.plain(), cell.statements});
+      auto statements = cell.statements;
+      statements.insert(statements.end(), projection.statements.begin(), projection.statements.end());
+      auto outside = cell.region.subtract(projection.set);
+      if (outside.is_empty()) {
+        refined.push_back({std::move(cell.region), std::move(statements)});
+        continue;
+      }
+      refined.push_back({inside.plain(), std::move(statements)});
+      refined.push_back({outside.plain(), std::move(cell.statements)});
     }
     result = std::move(refined);
   }

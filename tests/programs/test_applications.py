@@ -13,7 +13,9 @@ import pytest
 import cyclotron as cy
 
 sys.path.append(str(Path(__file__).parents[2] / "examples"))
+import bitonic_sort
 import conjugate_gradient
+import fft
 import heat
 import heat_3d
 import implicit_heat
@@ -54,6 +56,9 @@ EXACT = {  # kernel, arguments, schedule, machine
         heat_3d.COLUMNS.fold(i=cy.block(4)),
         None,
     ),
+    "FFT": (fft.fft, fft.arguments(RNG.random(8)), None, None),
+    "FFT, two samples": (fft.fft, fft.arguments(RNG.random(2)), None, None),
+    "bitonic sort": (bitonic_sort.bitonic_sort, (RNG.random(8),), None, None),
     "waves": (waves.waves, (*rooms(5, 6), 4, 0.25), STEPS, None),
     "waves, a row": (waves.waves, (*rooms(1, 6), 4, 0.25), STEPS, None),
     "life": (life.life, (life.glider(6), 5), STEPS, torus(6, 6)),

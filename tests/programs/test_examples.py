@@ -11,11 +11,13 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem != "pictures")
 PICTURES = {
     "attention_activity": ["attention_activity.png"],
+    "bitonic_sort": ["bitonic_sort.png"],
     "cholesky_utilization": ["cholesky_utilization.png", "cholesky_utilization_wavefront.png"],
     "conjugate_gradient": ["conjugate_gradient.png"],
     "convolution": ["convolution_utilization.png"],
     "critical_path": ["critical_path.png", "roofline.png"],
     "design_space": ["design_space.png"],
+    "fft": ["fft.png"],
     "heat": ["heat.png"],
     "heat_3d": ["heat_3d.png"],
     "implicit_heat": ["implicit_heat.png"],
