@@ -32,10 +32,26 @@ std::vector<Reads> reads_of(const Mapping& mapping, std::span<const FlowId> flow
       if (same == result.end()) {
         result.push_back({value.flow, value.point, statement.domain, {&statement}});
       } else if (same->statements.back() != &statement) {
-        same->domain = same->domain.unite(statement.domain).coalesce();
+        same->domain = same->domain.unite(statement.domain);
         same->statements.push_back(&statement);
       }
     }
+  }
+  for (auto& reads : result) reads.domain = reads.domain.coalesce();
+  return result;
+}
+
+/// What writes a flow's values, in the order of a step, and where.
+struct Writes {
+  FlowId flow;
+  poly::Set domain;
+  std::vector<const Statement*> statements;
+};
+
+Writes writes_of(const Mapping& mapping, FlowId flow) {
+  Writes result{flow, mapping::points_defined(mapping, {&flow, 1}), {}};
+  for (const auto& statement : mapping.statements) {
+    if (mapping::defines(statement, flow)) result.statements.push_back(&statement);
   }
   return result;
 }
@@ -49,12 +65,12 @@ class LastWriters {
   /// cell. Every point is computed once, and before it is read: nothing else can go wrong with one flow. Another one's
   /// value must not come in the step of the making either.
   [[nodiscard]] bool is_overwritten(std::span<const FlowId> flows) const {
-    for (const auto& reads : reads_of(mapping_, flows)) {
-      for (const auto flow : flows) {
-        if (is_overwritten(reads, flow)) return true;
-      }
-    }
-    return false;
+    const auto all_reads = reads_of(mapping_, flows);
+    return std::ranges::any_of(flows, [&](FlowId flow) {
+      const auto writes = writes_of(mapping_, flow);
+      return std::ranges::any_of(all_reads,
+                                 [&](const Reads& reads) { return is_overwritten(reads, writes); });
+    });
   }
 
   /// True where the last writer of the cell that a read looks into leaves the element that it wants.
@@ -100,21 +116,14 @@ class LastWriters {
     all.divisible.emplace_back(std::move(around), storage_.buffer.modulus);
   }
 
-  [[nodiscard]] bool is_overwritten(const Reads& reads, FlowId writer) const {
-    auto all = poly::Set::empty(graph_.context, graph_.dims.size());
-    std::vector<const Statement*> writes;  // In the order of a step, as all statements are.
-    for (const auto& statement : mapping_.statements) {
-      if (!mapping::defines(statement, writer)) continue;
-      writes.push_back(&statement);
-      all = all.unite(statement.domain).coalesce();
-    }
-    if (overwrites(reads, writer, reads.domain, all, false)) return true;
+  [[nodiscard]] bool is_overwritten(const Reads& reads, const Writes& writes) const {
+    if (overwrites(reads, writes.flow, reads.domain, writes.domain, false)) return true;
     return std::ranges::any_of(reads.statements, [&](const Statement* read) {
       auto earlier = poly::Set::empty(graph_.context, graph_.dims.size());
-      for (const auto* write : writes) {
+      for (const auto* write : writes.statements) {
         if (write->position < read->position) earlier = earlier.unite(write->domain.intersect(read->domain));
       }
-      return !earlier.is_empty() && overwrites(reads, writer, read->domain, earlier, true);
+      return !earlier.is_empty() && overwrites(reads, writes.flow, read->domain, earlier, true);
     });
   }
 

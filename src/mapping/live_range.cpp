@@ -14,9 +14,9 @@ poly::Set points_defined(const Mapping& mapping, std::span<const FlowId> flows) 
   auto result = poly::Set::empty(mapping.graph.context, mapping.graph.dims.size());
   for (const auto& statement : mapping.statements) {
     if (std::ranges::any_of(flows, [&](FlowId flow) { return defines(statement, flow); }))
-      result = result.unite(statement.domain).coalesce();
+      result = result.unite(statement.domain);
   }
-  return result;
+  return result.coalesce();
 }
 
 LiveRange live_across(const Mapping& mapping, std::span<const FlowId> flows) {
@@ -71,7 +71,10 @@ poly::Set lex_positive(poly::Set points, const std::vector<poly::Affine>& forms)
   auto result = poly::Set::empty(points.context(), points.dimensions());
   const auto one = poly::constant(points.dimensions(), 1);
   for (const auto& form : forms) {
-    if (poly::is_constant(form) && form.constant == 0) continue;
+    if (poly::is_constant(form)) {
+      if (form.constant == 0) continue;
+      return form.constant > 0 ? result.unite(points) : result;
+    }
     result = result.unite(points.intersect({form - one, false}));
     points = points.intersect({form, true});
   }
