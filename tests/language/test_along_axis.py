@@ -116,6 +116,7 @@ def equal(kernel: cy.Kernel, *arguments: np.ndarray, schedule: cy.Schedule | Non
         assert found.tobytes() == np.ascontiguousarray(expected).tobytes()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("rows", "n", "taken"), [(1, 1, 1), (3, 4, 6), (4, 2, 1), (0, 3, 2), (2, 3, 0)])
 def test_taken(rows: int, n: int, taken: int, dtype: str) -> None:
@@ -127,6 +128,7 @@ def test_taken(rows: int, n: int, taken: int, dtype: str) -> None:
         equal(take_places, x[0], integers(-n, n, taken))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(4,), (1, 1), (2, 3), (2, 1, 3)])
 @pytest.mark.parametrize("count", [0, 1, 5])
@@ -143,6 +145,7 @@ def test_taken_keeps_nan_and_infinity_apart() -> None:
     equal(take_rows, x, np.array([[2, 3, -1, 0, 1]]))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("rows", "n", "put"), [(1, 1, 1), (3, 4, 6), (4, 2, 1), (2, 3, 0), (0, 2, 1)])
 def test_put(rows: int, n: int, put: int, dtype: str) -> None:
@@ -203,6 +206,7 @@ def test_shapes_and_dtypes_that_do_not_conform() -> None:
         assert refused.value.code == code
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
 @pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 5), (1, 4, 2), (2, 2, 0)])
 def test_each_pe_assigns_up_to_a_number_of_its_own(shape: tuple[int, int, int], dtype: str) -> None:

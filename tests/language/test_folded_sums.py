@@ -123,6 +123,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("shape", "grid"), SHAPES, ids=str)
 @pytest.mark.parametrize("kernel", [by_rows, by_columns, both_ways], ids=lambda k: k.name)
 def test_totals_of_several_points_a_pe(
@@ -134,6 +135,7 @@ def test_totals_of_several_points_a_pe(
     agree(program, kernel, x)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "complex128"])
 @pytest.mark.parametrize(("shape", "grid"), SHAPES[:4], ids=str)
 def test_totals_in_time_loops(shape: tuple[int, int], grid: tuple[int, int], dtype: str) -> None:
@@ -149,6 +151,7 @@ def test_the_norm_of_all_points(shape: tuple[int, int], grid: tuple[int, int]) -
     agree(program, normalised, x, tolerance=1e-15)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("shape", "grid"), SHAPES, ids=str)
 def test_conjugate_gradients_of_several_unknowns_a_pe(shape: tuple[int, int], grid: tuple[int, int]) -> None:
     b = np.zeros(shape)

@@ -225,6 +225,7 @@ def test_the_minimum_far_from_the_border() -> None:
         assert tree_words([(-i, -j) for i, j in offsets], (0, 0)) == words
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("pes", [(1, 1), (1, 8), (9, 1), (2, 2), (3, 2), (6, 7)])
 @pytest.mark.parametrize(("kernel", "offsets"), STENCILS)
 def test_one_point_a_pe(kernel: cy.Kernel, offsets: Offsets, pes: tuple[int, int]) -> None:
@@ -334,6 +335,7 @@ def steady_source(u, v, steps):
     return u
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("depth", [1, 2])
 @pytest.mark.parametrize("shape", [(4, 4), (8, 8), (7, 5), (1, 9), (8, 1)])
 def test_what_is_used_at_once_and_later_crosses_once(shape: tuple[int, int], depth: int) -> None:
@@ -347,6 +349,7 @@ def test_what_is_used_at_once_and_later_crosses_once(shape: tuple[int, int], dep
     assert words == (shape[0] if shape[1] > 1 else 0)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("inner", [(6, 5, 4), (1, 7, 3), (2, 2, 2)])
 @pytest.mark.parametrize(("kernel", "offsets"), COLUMN_STENCILS)
 def test_columns(kernel: cy.Kernel, offsets: Offsets, inner: tuple[int, int, int]) -> None:
@@ -354,6 +357,7 @@ def test_columns(kernel: cy.Kernel, offsets: Offsets, inner: tuple[int, int, int
     assert words_a_step(kernel, shape, COLUMNS) == least_words(shape, offsets, (1, 1))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("kernel", "offsets", "pes"),
     [
@@ -376,6 +380,7 @@ def on_a_ring(u, steps):
     return u
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("pes", [(3, 12), (12, 5), (4, 4)])
 def test_shifts_on_a_torus_take_its_links(pes: tuple[int, int]) -> None:
     """Three neighbours use each value, those beyond the border over the links that wrap around."""
@@ -416,6 +421,7 @@ def leaps(u, steps):
     return u
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("shape", [(6, 6), (5, 3), (1, 6), (4, 4), (12, 11), (1, 14)])
 @pytest.mark.parametrize("topology", ["torus", "mesh"])
 def test_rolls_stay_on_a_grid_as_large_as_the_array(shape: tuple[int, int], topology: str) -> None:

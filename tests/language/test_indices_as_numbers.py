@@ -117,6 +117,7 @@ def downwards(x):
     return y
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("size", [0, 1, 2, 5, 9])
 def test_weights(size: int, dtype: str) -> None:
@@ -124,6 +125,7 @@ def test_weights(size: int, dtype: str) -> None:
     equal(downwards, small(size, dtype=dtype))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(0, 3), (1, 1), (1, 4), (4, 5)])
 def test_matrices(shape: tuple[int, int], dtype: str) -> None:
@@ -195,6 +197,7 @@ def ends_of_axes(x):
     }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "bool"])
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (4, 3)])
 def test_first_extremes(shape: tuple[int, int], dtype: str) -> None:
@@ -278,6 +281,7 @@ def drawn(x):
     return y
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32"])
 @pytest.mark.parametrize("size", [0, 1, 7, 1300])
 def test_numbers_that_fit_after_large_ones(size: int, dtype: str) -> None:
@@ -391,6 +395,7 @@ def least(x):
     return y
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32"])
 @pytest.mark.parametrize("size", [0, 1, 6])
 def test_truths_of_indices(size: int, dtype: str) -> None:

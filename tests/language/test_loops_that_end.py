@@ -274,6 +274,7 @@ CASES: list[tuple[cy.Kernel, tuple[Any, ...]]] = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("kernel", "arguments"), CASES, ids=lambda value: getattr(value, "name", None))
 def test_leaves_what_python_leaves(kernel: cy.Kernel, arguments: tuple[Any, ...]) -> None:
     check(kernel, *arguments)

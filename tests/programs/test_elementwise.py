@@ -170,11 +170,13 @@ def cases(table: dict[str, Any]) -> list[Any]:
     ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("f", "numpy", "dtype", "exact"), cases(ONE_OPERAND))
 def test_one_operand(f: Any, numpy: Any, dtype: str, exact: bool) -> None:
     check(f, [np.vstack([values(dtype), values(dtype)[::-1]])], numpy, exact)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("f", "numpy", "dtype", "exact"), cases(TWO_OPERANDS))
 def test_two_operands(f: Any, numpy: Any, dtype: str, exact: bool) -> None:
     check(f, list(pairs(dtype)), numpy, exact)

@@ -88,6 +88,7 @@ def runs(program):
     return first
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("tolerance", [1.0, 0.1, 1e-2, 1e-3])
 @pytest.mark.parametrize("schedule", [ALONG, ALONG.inwards("i")])
 def test_steps_follow_convergence(tolerance, schedule):
@@ -358,6 +359,7 @@ TEXTBOOK = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("kernel", "arguments", "most"), TEXTBOOK, ids=lambda value: getattr(value, "name", "")
 )

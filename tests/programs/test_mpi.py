@@ -32,7 +32,8 @@ def saved(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 4, 8])
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("ranks", [8, 1, 2, 4])
 def test_every_program_under_mpirun(ranks, saved):
     environment = dict(
         os.environ,
@@ -73,6 +74,7 @@ def smooth(u, steps):
     return u
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shape", [(3, 4), (7, 40), (12, 5003)], ids=str)
 @pytest.mark.parametrize("dtype", [np.int32, np.complex128])
 def test_blocks_of_points_pass_rows_of_scalars(shape, dtype):

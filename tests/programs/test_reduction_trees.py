@@ -73,6 +73,7 @@ def data(*shape, dtype="float64"):
     return (values > 4) if dtype == "bool" else values.astype(dtype)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize(("algorithm", "radix"), ALGORITHMS, ids=str)
 def test_sums_in_the_order_that_is_stated(n, algorithm, radix):
@@ -96,6 +97,7 @@ def test_the_same_on_ranks(n):
     assert np.array_equal(cy.run(program, backend="mpi", ranks=2).output, expected)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize(("algorithm", "radix"), ALGORITHMS[:3], ids=str)
 def test_from_both_ends_to_the_middle(n, algorithm, radix):
@@ -119,6 +121,7 @@ def test_dtypes(dtype, n):
     assert result == summed(terms, radix=3)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("dtype", ["float64", "int32"])
 def test_other_reductions(n, dtype):
@@ -132,6 +135,7 @@ def test_other_reductions(n, dtype):
             np.testing.assert_array_equal(output, expected, strict=True)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shape", [(4, 4), (5, 7), (1, 6), (7, 1), (1, 1), (2, 3)], ids=str)
 @pytest.mark.parametrize(("algorithm", "radix"), ALGORITHMS[:2], ids=str)
 def test_planes(shape, algorithm, radix):
