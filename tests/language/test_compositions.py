@@ -268,18 +268,12 @@ def of_no_axes(A):
     return cy.norm(A, axis=())
 
 
-@cy.kernel
-def weighted(A):
-    return np.average(A, axis=0)
-
-
 @pytest.mark.parametrize(
     ("kernel", "argument", "code", "text"),
     [
         (of_complex, A * 1j, "CYC121", "`np.fabs` is not defined on complex128"),
         (by_truth, A, "CYC122", "the axis True"),
         (of_no_axes, A, "CYC122", "over 0 axes"),
-        (weighted, A, "CYC105", "cy.mean"),
     ],
     ids=lambda one: one.name if isinstance(one, cy.Kernel) else None,
 )

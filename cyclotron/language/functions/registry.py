@@ -126,9 +126,12 @@ def _or_numpy(function: _Function, numpy: Callable[..., Any], elementwise: bool)
     return result
 
 
-def _has_array(values: Iterable[Any]) -> bool:
+def _has_array(values: Iterable[Any], symbolic: type | tuple[type, ...] = SymbolicArray) -> bool:
+    """Whether there is a symbolic array, or a list of such or of elements."""
     return any(
-        _has_array(one) if isinstance(one, (list, tuple)) else isinstance(one, SymbolicArray)
+        _has_array(one, (SymbolicArray, Arithmetic))
+        if isinstance(one, (list, tuple))
+        else isinstance(one, symbolic)
         for one in values
     )
 
