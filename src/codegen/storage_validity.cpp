@@ -41,7 +41,7 @@ std::vector<Reads> reads_of(const Mapping& mapping, std::span<const FlowId> flow
   return result;
 }
 
-/// What writes a flow's values, in the order of a step, and where.
+/// The statements that write a flow's values, in the order of a step, and the points where they do.
 struct Writes {
   FlowId flow;
   poly::Set domain;

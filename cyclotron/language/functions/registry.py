@@ -127,7 +127,7 @@ def _or_numpy(function: _Function, numpy: Callable[..., Any], elementwise: bool)
 
 
 def _has_array(values: Iterable[Any], symbolic: type | tuple[type, ...] = SymbolicArray) -> bool:
-    """Whether there is a symbolic array, or a list of such or of elements."""
+    """True where there is a symbolic array, or a list of such or of elements."""
     return any(
         _has_array(one, (SymbolicArray, Arithmetic))
         if isinstance(one, (list, tuple))
