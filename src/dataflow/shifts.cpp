@@ -36,6 +36,27 @@ std::string unused_name(const Graph& graph, const std::string& base) {
   return name;
 }
 
+void choose_free_coordinates(const std::vector<poly::Affine>& equalities, Space& space) {
+  const auto rank = space.domain.dimensions();
+  std::vector<bool> free(rank, true);
+  for (std::size_t c = 0; c < rank; ++c) space.tuple.push_back(poly::variable(rank, c));
+  for (const auto& equality : equalities) {
+    const auto form = poly::substitute(equality, space.tuple, rank);
+    for (auto c = rank; c-- > 0;) {
+      const auto factor = form.coefficients[c];
+      if (factor != 1 && factor != -1) continue;
+      auto replace = shifted(rank, std::vector<std::int64_t>(rank, 0));
+      replace[c] = poly::variable(rank, c) - factor * form;
+      for (auto& entry : space.tuple) entry = poly::substitute(entry, replace, rank);
+      free[c] = false;
+      break;
+    }
+  }
+  for (std::size_t c = 0; c < rank; ++c) {
+    if (free[c]) space.own.push_back(c);
+  }
+}
+
 std::vector<poly::Affine> as_shifts(const poly::Set& domain, std::vector<poly::Affine> forms) {
   std::optional<std::vector<std::int64_t>> sample;
   for (std::size_t d = 0; d < forms.size(); ++d) {

@@ -13,6 +13,9 @@ namespace cyclotron::dataflow::detail {
 [[nodiscard]] std::vector<poly::Affine> as_shifts(const poly::Set& domain, std::vector<poly::Affine> forms);
 /// A name for a space: the base, numbered where there are others of it.
 [[nodiscard]] std::string unused_name(const Graph& graph, const std::string& base);
+/// Writes as many coordinates of a space as possible in terms of the others, which become its own, by forms that vanish at
+/// its points: inner ones of time first, the grid's last.
+void choose_free_coordinates(const std::vector<poly::Affine>& equalities, Space& space);
 /// p + offset as forms.
 [[nodiscard]] std::vector<poly::Affine> shifted(std::size_t rank, const std::vector<std::int64_t>& offset);
 /// The offset of the point `steps` further along a free coordinate; those that depend on it move with it.

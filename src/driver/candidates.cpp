@@ -12,11 +12,9 @@ namespace {
 /// The candidates, in order, for one schedule that leaves things open. Link maps and rings may lead straight to PEs that
 /// are several hops away on a mesh; where they do not, their links between neighbours may serve. Wavefronts come last.
 std::vector<Candidate> candidates(const recurrence::System& system, const schedule::Schedule& schedule,
-                                  bool shortcuts) {
+                                  const std::vector<dataflow::Relays>& ways) {
   std::vector<Candidate> result;
   const auto add = [&](const schedule::Schedule& completion, dataflow::FreeIndexPlacement free_indices) {
-    using enum dataflow::Relays;
-    const auto ways = shortcuts ? std::vector{none, between_neighbours} : std::vector{shared};
     for (const auto way : ways) result.push_back({completion, free_indices, way});
   };
   for (const auto& completion : schedule::completions(system, schedule)) {
@@ -43,11 +41,23 @@ CandidateSearch::CandidateSearch(const recurrence::System& system, const machine
     : system_(system), machine_(machine), log_(log) {}
 
 Expected<Compiled, Refusal> CandidateSearch::run(const schedule::Schedule& schedule, Limits limits) {
+  using enum dataflow::Relays;
+  if (limits.routed) return try_ways(schedule, limits, {routed});
   const bool shortcuts = !machine_.link_maps.empty() || machine::wraps_around(machine_);
+  is_far_ = false;
+  auto compiled =
+      try_ways(schedule, limits, shortcuts ? std::vector{none, between_neighbours} : std::vector{shared});
+  if (compiled || !is_far_ || limits.most < Limits{}.most) return compiled;
+  auto other = try_ways(schedule, limits, {routed});
+  return other ? std::move(other) : std::move(compiled);
+}
+
+Expected<Compiled, Refusal> CandidateSearch::try_ways(const schedule::Schedule& schedule, Limits limits,
+                                                      const std::vector<dataflow::Relays>& ways) {
   const bool is_limited = limits.most < Limits{}.most;
   std::size_t more_of_far = 1;
   std::optional<Refusal> first;
-  for (const auto& candidate : candidates(system_, schedule, shortcuts)) {
+  for (const auto& candidate : candidates(system_, schedule, ways)) {
     if (first && limits.most == 0) break;
     if (is_repeated(candidate, system_)) continue;
     --limits.most;
@@ -57,6 +67,7 @@ Expected<Compiled, Refusal> CandidateSearch::run(const schedule::Schedule& sched
     if (compiled) return compiled;
     refused_ = true;
     const auto obstacle = compiled.error().obstacle();
+    is_far_ = is_far_ || obstacle == Obstacle::distance;
     if (!first && obstacle == Obstacle::schedule) return compiled;
     if (!first) first = compiled.error();
     // Another order of time would cost as much effort, and need as much memory.

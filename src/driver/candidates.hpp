@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <limits>
+#include <vector>
 
 #include <cyclotron/driver/compile.hpp>
 #include <cyclotron/machine/machine.hpp>
@@ -25,6 +26,8 @@ class CandidateSearch {
     /// nearer.
     std::size_t most = std::numeric_limits<std::size_t>::max();
     bool prove = true;  ///< Small programs too are proven before one is taken.
+    /// What no link joins passes the PEs between. Without limits that is tried anyway where nothing else compiles.
+    bool routed = false;
   };
   /// The first candidate that compiles; else the refusal of the first, which says most.
   [[nodiscard]] Expected<Compiled, Refusal> run(const schedule::Schedule& schedule, Limits limits);
@@ -33,11 +36,15 @@ class CandidateSearch {
   [[nodiscard]] std::size_t tried() const { return tried_; }
 
  private:
+  [[nodiscard]] Expected<Compiled, Refusal> try_ways(const schedule::Schedule& schedule, Limits limits,
+                                                     const std::vector<dataflow::Relays>& ways);
+
   const recurrence::System& system_;
   const machine::Machine& machine_;
   const Log& log_;
   std::size_t tried_ = 0;
   bool refused_ = false;
+  bool is_far_ = false;  ///< Links were missing for some candidate of the last schedule.
 };
 
 }  // namespace cyclotron::driver

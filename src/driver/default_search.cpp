@@ -30,6 +30,9 @@ constexpr std::size_t candidates_of_one = 600, least_candidates = 2, most_candid
 constexpr std::size_t most_in_need = 64;
 /// Of one placement: other orders of time rarely help.
 constexpr std::size_t most_of_one = 3;
+/// Placements whose values have to pass PEs on long ways, and operations for each: they have more to analyse.
+constexpr std::size_t most_routed = 3;
+constexpr unsigned long most_operations_of_routes = 8'000'000;
 /// A placement whose estimate is so many times better is tried before the usual default.
 constexpr double far_faster = 2;
 /// Operations of integer sets for each of its analyses: some milliseconds.
@@ -99,21 +102,13 @@ class DefaultSearch {
 
   Expected<Compiled, Refusal> run() {
     find_first();
+    if (choices_.empty()) try_routes();
     if (choices_.empty()) {
       if (!first_refusal_) std::rethrow_exception(misfit_);
       return *first_refusal_;
     }
-    auto rest = placements_.others;
-    rest.insert(rest.end(), placements_.defaults.begin(), placements_.defaults.end());
-    std::ranges::stable_sort(rest, {}, &schedule::Placement::cycles);
-    const poly::EffortLimit limit(most_operations);
-    // Its estimate may have been far too large.
-    try_placement(placements_.defaults.front(), most_of_one);
-    const auto most = candidates_.tried() + budget_;
-    for (const auto& placement : rest) {
-      if (candidates_.tried() >= most) break;
-      if (is_promising(placement)) try_placement(placement, most_of_one);
-    }
+    try_rest();
+    try_routes();
     return choose();
   }
 
@@ -138,6 +133,37 @@ class DefaultSearch {
       if (choices_.empty()) try_placement(placement, std::numeric_limits<std::size_t>::max());
     }
     try_others(candidates_.tried() + most_in_need, [](const schedule::Placement&) { return true; });
+  }
+
+  /// The placements that promise more than the choices at hand.
+  void try_rest() {
+    auto rest = placements_.others;
+    rest.insert(rest.end(), placements_.defaults.begin(), placements_.defaults.end());
+    std::ranges::stable_sort(rest, {}, &schedule::Placement::cycles);
+    const poly::EffortLimit limit(most_operations);
+    // Its estimate may have been far too large.
+    try_placement(placements_.defaults.front(), most_of_one);
+    const auto most = candidates_.tried() + budget_;
+    for (const auto& placement : rest) {
+      if (candidates_.tried() >= most) break;
+      if (is_promising(placement)) try_placement(placement, most_of_one);
+    }
+  }
+
+  /// The best of the placements that links are missing for, where they promise more than the choices.
+  void try_routes() {
+    const poly::EffortLimit limit(most_operations_of_routes);
+    std::ranges::stable_sort(refused_, {}, [](const Refused& refused) { return refused.placement.cycles; });
+    for (std::size_t tried = 0, n = 0; n < refused_.size() && tried < most_routed; ++n) {
+      const auto& [placement, refusal] = refused_[n];
+      if (refusal.obstacle() != Obstacle::distance || !is_promising(placement)) continue;
+      ++tried;
+      auto compiled =
+          candidates_.run(placement.schedule, {.most = most_of_one, .prove = false, .routed = true});
+      if (!compiled) continue;
+      keep(schedule::Placement(placement), std::move(compiled));
+      refused_.erase(refused_.begin() + static_cast<std::ptrdiff_t>(n--));
+    }
   }
 
   template <typename Condition>

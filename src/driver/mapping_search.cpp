@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <cyclotron/dataflow/distribute.hpp>
+#include <cyclotron/dataflow/route.hpp>
 #include <cyclotron/dataflow/share_arrivals.hpp>
 #include <cyclotron/mapping/local_order.hpp>
 #include <cyclotron/mapping/map_to_grid.hpp>
@@ -38,6 +39,23 @@ dataflow::Links links_of(const machine::Machine& machine) {
   return result;
 }
 
+dataflow::Neighbours neighbours_of(const machine::Machine& machine, std::size_t dimensions) {
+  dataflow::Neighbours result;
+  // Where links lead round, offsets on a grid of any size tell too little.
+  result.joined = [&machine](const std::vector<std::int64_t>& offset) {
+    std::int64_t straight = 0;
+    for (const auto steps : offset) straight += std::abs(steps);
+    const bool of_any_size = machine.grid.empty() && machine::wraps_around(machine);
+    return straight <= 1 || (!of_any_size && machine::hops(machine, machine.grid, offset) <= 1);
+  };
+  for (std::size_t g = 0; g < dimensions; ++g) {
+    result.rings.emplace_back(0);
+    if (machine::wraps_around(machine, g))
+      result.rings[g] = machine.grid.empty() ? std::nullopt : std::optional(machine.grid.at(g));
+  }
+  return result;
+}
+
 /// Verifies, where it is to, only what maps.
 Expected<Mapped, Refusal> map(dataflow::Placed placed, const machine::Machine& machine, bool verify) {
   return attempt([&] {
@@ -55,7 +73,9 @@ class DistributionSearch {
 
   /// The first that maps.
   std::optional<Mapped> run() const {
-    for (auto level = placed_.time.size(); level-- > 0;) {
+    // Values that pass other PEs have steps within those of all loops.
+    const std::size_t innermost = relays_ == dataflow::Relays::routed ? 1 : 0;
+    for (auto level = placed_.time.size() + innermost; level-- > 0;) {
       using enum dataflow::DistributionPolicy;
       const auto early = dataflow::parts(placed_, level, when_made);
       if (auto mapped = map_parts(placed_, level, early)) return mapped;
@@ -116,12 +136,18 @@ dataflow::Shared share_links(const dataflow::Placed& placed, const machine::Mach
   dataflow::Shared result{merged.value_or(placed)};
   if (along_trees) result = dataflow::share_links(result.placed, links_of(machine));
   result.changed = result.changed || merged;
+  if (relays == dataflow::Relays::routed && machine.link_maps.empty()) {
+    auto routed = dataflow::route(result.placed, neighbours_of(machine, dimensions));
+    if (routed) result = {std::move(*routed), true};
+  }
   return result;
 }
 
-Expected<Mapped, Refusal> map_in_parts(const dataflow::Placed& placed, dataflow::Shared shared,
+Expected<Mapped, Refusal> map_in_parts(const dataflow::Placed& placed,
+                                       Expected<dataflow::Shared, Refusal> shared,
                                        const machine::Machine& machine, dataflow::Relays relays) {
-  auto whole = map(std::move(shared.placed), machine, shared.changed);
+  auto whole = shared ? map(std::move(shared->placed), machine, shared->changed)
+                      : Expected<Mapped, Refusal>(shared.error());
   if (whole) return whole;
   const auto obstacle = whole.error().obstacle();
   if (obstacle != Obstacle::late_value && obstacle != Obstacle::overtaking) return whole;

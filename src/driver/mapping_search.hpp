@@ -25,8 +25,9 @@ struct Mapped {
 };
 
 /// Maps; where values of one step are needed before they are made, with the step's innermost loops that allow
-/// it distributed: one part of their points after the other. `shared` is share_links(placed).
-[[nodiscard]] Expected<Mapped, Refusal> map_in_parts(const dataflow::Placed& placed, dataflow::Shared shared,
+/// it distributed: one part of their points after the other. `shared` is share_links(placed), or its refusal.
+[[nodiscard]] Expected<Mapped, Refusal> map_in_parts(const dataflow::Placed& placed,
+                                                     Expected<dataflow::Shared, Refusal> shared,
                                                      const machine::Machine& machine,
                                                      dataflow::Relays relays);
 

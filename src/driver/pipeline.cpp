@@ -104,7 +104,7 @@ std::vector<LostLoop> lost_loops(const recurrence::System& system, const schedul
 struct Lowered {
   dataflow::Graph graph;
   dataflow::Placed placed;
-  dataflow::Shared shared;
+  Expected<dataflow::Shared, Refusal> shared;
 };
 
 void verify(const dataflow::Graph& graph, const dataflow::Placed& placed, Log& log) {
@@ -122,7 +122,7 @@ Lowered lower(const recurrence::System& system, const Candidate& candidate, cons
   auto placed = dataflow::place(graph, schedule, same_rank ? machine.grid : std::vector<std::int64_t>{});
   log.stage("place");
   if (verify_now) verify(graph, placed, log);
-  auto shared = share_links(placed, machine, candidate.relays);
+  auto shared = attempt([&] { return share_links(placed, machine, candidate.relays); });
   return {std::move(graph), std::move(placed), std::move(shared)};
 }
 
@@ -160,7 +160,7 @@ Expected<Compiled, Refusal> compile_candidate(const recurrence::System& system, 
                                               const machine::Machine& machine, bool verify_first, Log log) {
   auto lowered = attempt([&] { return lower(system, candidate, machine, verify_first, log); });
   if (!lowered) return lowered.error();
-  if (lowered->shared.in_vain) {
+  if (lowered->shared && lowered->shared->in_vain) {
     auto other = candidate;
     other.relays = dataflow::Relays::between_neighbours;
     auto compiled = compile_candidate(system, other, machine, verify_first, log);

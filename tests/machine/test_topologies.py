@@ -39,15 +39,14 @@ def judge(program, cycles=None):
     return functional
 
 
-def test_a_rotation_needs_a_wrap_along_its_dimension_only():
+def test_a_rotation_is_as_fast_as_can_be_with_a_wrap_along_its_dimension():
     program = product.compile(A, B, schedule=ROUND_ROWS, machine=Machine(topology=("mesh", "torus"), pe=ROOM))
-    judge(program)
+    cycles = judge(program).cycles
     assert cy.prove(program)
     for topology in ("mesh", ("torus", "mesh")):
-        with pytest.raises(cy.LegalityError, match="3 hops away") as refused:
-            product.compile(A, B, schedule=ROUND_ROWS, machine=Machine(topology=topology, pe=ROOM))
-        assert refused.value.code == "CYC220"
-        assert refused.value.help == 'give a machine that has such a link: cy.Machine(topology="torus")'
+        back = product.compile(A, B, schedule=ROUND_ROWS, machine=Machine(topology=topology, pe=ROOM))
+        assert judge(back).cycles > cycles
+        assert cy.prove(back)
 
 
 def test_a_dimension_without_a_wrap_changes_no_time():
@@ -142,7 +141,7 @@ def test_a_sweep_over_topologies():
     topologies = ["torus", ("mesh", "torus"), ["torus", "mesh"], "mesh"]
     table = cy.sweep(product, A, B, schedule=ROUND_ROWS, topology=topologies)
     assert [record["topology"] for record in table] == ["torus", "mesh×torus", "torus×mesh", "mesh"]
-    assert [record["error"] is None for record in table] == [True, True, False, False]
+    assert [record["error"] for record in table] == [None] * 4
 
 
 @pytest.mark.parametrize(

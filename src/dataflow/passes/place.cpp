@@ -238,7 +238,7 @@ class CoordinateChange {
     }
     for (const auto& equality : equalities) result.domain = result.domain.intersect({equality, true});
     result.domain = result.domain.coalesce();
-    solve(equalities, result);
+    detail::choose_free_coordinates(equalities, result);
     return result;
   }
 
@@ -252,30 +252,6 @@ class CoordinateChange {
       result = result.unite(domain.intersect({form, true}));
     }
     return result;
-  }
-
-  /// Writes as many coordinates as possible in terms of the others.
-  void solve(const std::vector<poly::Affine>& equalities, Space& space) const {
-    std::vector<bool> free(size(), true);
-    for (std::size_t c = 0; c < size(); ++c) space.tuple.push_back(poly::variable(size(), c));
-    for (const auto& equality : equalities) {
-      const auto form = poly::substitute(equality, space.tuple, size());
-      // Time coordinates rather than the grid's, inner ones first.
-      for (auto c = size(); c-- > 0;) {
-        const auto factor = form.coefficients[c];
-        if (factor != 1 && factor != -1) continue;
-        const auto value = poly::variable(size(), c) - factor * form;
-        std::vector<poly::Affine> replace;
-        for (std::size_t v = 0; v < size(); ++v) replace.push_back(poly::variable(size(), v));
-        replace[c] = value;
-        for (auto& entry : space.tuple) entry = poly::substitute(entry, replace, size());
-        free[c] = false;
-        break;
-      }
-    }
-    for (std::size_t c = 0; c < size(); ++c) {
-      if (free[c]) space.own.push_back(c);
-    }
   }
 
   [[nodiscard]] poly::Affine in_free(SpaceId space, const poly::Affine& form) const {

@@ -10,6 +10,7 @@
 
 #include <cyclotron/dataflow/distribute.hpp>
 #include <cyclotron/dataflow/receive_at_first_use.hpp>
+#include <cyclotron/dataflow/route.hpp>
 #include <cyclotron/dataflow/share_arrivals.hpp>
 
 #include "evaluate.hpp"
@@ -62,6 +63,20 @@ TEST(Passes, ShareArrivals) {
   });
 }
 
+TEST(Passes, Route) {
+  expect_golden_pass("dataflow", "route", [](const PassInput& input) {
+    const auto before = placed(input);
+    dataflow::Neighbours neighbours{[](const std::vector<std::int64_t>& offset) {
+      std::int64_t hops = 0;
+      for (const auto steps : offset) hops += std::abs(steps);
+      return hops <= 1;
+    }};
+    for (const auto& word : input.words("rings")) neighbours.rings.emplace_back(std::stoll(word));
+    const auto after = dataflow::route(before, neighbours);
+    return after ? checked_text(before, *after) : std::string("links join everything\n");
+  });
+}
+
 TEST(Passes, ReceiveAtFirstUse) {
   expect_golden_pass("dataflow", "receive_at_first_use", [](const PassInput& input) {
     const auto before = placed(input);
@@ -99,7 +114,8 @@ TEST(Passes, NoFolderIsUnused) {
        std::filesystem::directory_iterator(std::filesystem::path(CYCLOTRON_GOLDEN_DIR) / "dataflow")) {
     if (entry.is_directory()) folders.insert(entry.path().filename());
   }
-  EXPECT_EQ(folders, (std::set<std::string>{"distribute", "receive_at_first_use", "share_arrivals"}));
+  EXPECT_EQ(folders,
+            (std::set<std::string>{"distribute", "receive_at_first_use", "route", "share_arrivals"}));
 }
 
 }  // namespace

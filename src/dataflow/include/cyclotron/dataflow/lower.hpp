@@ -11,8 +11,9 @@ namespace cyclotron::dataflow {
 enum class FreeIndexPlacement : std::uint8_t { where_read, zero };
 
 /// Ways of values of earlier steps from several hops away: straight from where they are made, as `share_links` wants
-/// them, by relays of each user's own, or straight however far, where the machine may have such links.
-enum class Relays : std::uint8_t { shared, between_neighbours, none };
+/// them, by relays of each user's own, or straight however far, where the machine may have such links or `route` finds the
+/// way.
+enum class Relays : std::uint8_t { shared, between_neighbours, none, routed };
 
 /// True where the two place some equation's points differently. Throws as `lower` does.
 [[nodiscard]] bool free_index_matters(const recurrence::System& system);

@@ -1,0 +1,32 @@
+// Values that PEs need from others that no link joins: they go hop by hop, one grid dimension after the other.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include <cyclotron/dataflow/place.hpp>
+
+namespace cyclotron::dataflow {
+
+/// The neighbours of a PE.
+struct Neighbours {
+  /// True where one link leads to a PE at that offset, wherever it is.
+  std::function<bool(const std::vector<std::int64_t>& offset)> joined;
+  /// PEs round which links lead along each grid dimension: 0 where the last has none to the first, none given: all that the
+  /// graph has. Empty: no rings.
+  std::vector<std::optional<std::int64_t>> rings = {};
+};
+
+/// Lets what comes from a PE that no link joins, or from PEs at a distance that varies, pass the PEs between: first along
+/// the grid's last dimension, then along those before it, on a ring the short way round. Each hop is a step of a new
+/// innermost coordinate of time, before the use in the same step of all other loops: values that pass one PE follow each
+/// other by the hops behind them, and those that so would meet, by the PE that they go to as well. The number of spaces
+/// depends on the directions of the ways, not on their lengths.
+///
+/// Throws LegalityError CYC221 where such a value is made in the step of its use: `distribute` tells them apart.
+/// Requires: verify(placed.graph). Ensures: verify(result->graph); a link joins what each rule of these ways joins.
+/// None where links join everything already.
+[[nodiscard]] std::optional<Placed> route(const Placed& placed, const Neighbours& neighbours);
+
+}  // namespace cyclotron::dataflow

@@ -1,0 +1,228 @@
+"""Values that PEs need from others that no link joins pass the PEs between, hop by hop."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+S = cy.Schedule()
+
+
+@cy.kernel
+def product_and_transpose(A, B):
+    C = A @ B
+    return C.T + C
+
+
+@cy.kernel
+def transposed_steps(u, n):
+    for t in range(n):
+        u = u.T + 1
+    return u
+
+
+@cy.kernel
+def reversed_steps(u, n):
+    for t in range(n):
+        u = u[::-1] + 1
+    return u
+
+
+@cy.kernel
+def turned_steps(u, n):
+    for t in range(n):
+        u = u[::-1, ::-1] + 1
+    return u
+
+
+@cy.kernel
+def rolled_steps(u, n):
+    for t in range(n):
+        u = cy.roll(u, 12) + 1
+    return u
+
+
+@cy.kernel
+def differences(u):
+    v = u * 2
+    return v[20:] - v[:-20]
+
+
+@cy.kernel
+def power(A, x, n):
+    """Makes the next vector in the last column, and needs it in the first row."""
+    for t in range(n):
+        x = A @ x
+    return x
+
+
+@cy.kernel
+def row_sums_by_column(A):
+    B = A * 2
+    return B - cy.sum(B, axis=1)[None, :]
+
+
+@cy.kernel
+def conjugate_gradients(A, r, n):
+    x = cy.zeros(r.shape[0])
+    p = r.copy()
+    rr = cy.sum(r * r)
+    for t in range(n):
+        q = A @ p
+        a = rr / cy.sum(p * q)
+        x = x + a * p
+        r = r - a * q
+        new = cy.sum(r * r)
+        p = r + (new / rr) * p
+        rr = new
+    return x
+
+
+@cy.kernel
+def wave(u, source, n):
+    """Has a point source and a probe."""
+    probe = cy.empty(n)
+    for t in range(n):
+        new = u.copy()
+        new[1:-1, 1:-1] = (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]) / 4
+        new[3, 4] += source[t]
+        probe[t] = new[5, 2]
+        u = new
+    return u, probe
+
+
+def integers(*shape):
+    return np.random.default_rng(7).integers(-3, 9, shape).astype(float)
+
+
+def cycles(program):
+    return cy.run(program, backend="sim", functional=False).cycles
+
+
+def matrix_cases(n):
+    A, B = integers(n, n), integers(n, n)
+    return [
+        (product_and_transpose, (A, B)),
+        (transposed_steps, (A, 3)),
+        (turned_steps, (A, 3)),
+        (row_sums_by_column, (A,)),
+        (power, (A, integers(n), 2)),
+    ]
+
+
+MACHINES = [
+    cy.Machine(),
+    cy.Machine(topology="torus"),
+    cy.Machine(grid=(9, 9), topology="torus"),
+    cy.Machine(grid=(2, 4)),
+]
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("machine", MACHINES, ids=str)
+@pytest.mark.parametrize("case", range(5))
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8])
+def test_matrices_on_every_grid(n, case, machine):
+    kernel, arguments = matrix_cases(n)[case]
+    program = kernel.compile(*arguments, schedule=S.space("i", "j"), machine=machine)
+    cy.check(program, backends=("sim", "local"))
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(
+    "machine", [cy.Machine(), cy.Machine(topology="ring"), cy.Machine(grid=(7,))], ids=str
+)
+@pytest.mark.parametrize("n", [13, 24, 25, 40])
+@pytest.mark.parametrize("kernel", [rolled_steps, reversed_steps], ids=str)
+def test_vectors_on_lines_and_rings(kernel, n, machine):
+    program = kernel.compile(integers(n), 3, schedule=S.space("i"), machine=machine)
+    cy.check(program, backends=("sim", "local"))
+
+
+@pytest.mark.parametrize("index", ["i", "j"])
+def test_rows_become_columns(index):
+    program = transposed_steps.compile(integers(5, 5), 3, schedule=S.space(index))
+    cy.check(program, backends=("sim", "local"))
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_ranks(ranks):
+    A = integers(6, 6)
+    for kernel, arguments in [
+        (product_and_transpose, (A, A)),
+        (transposed_steps, (A, 3)),
+        (reversed_steps, (A[0], 3)),
+    ]:
+        program = kernel.compile(*arguments)
+        result = cy.run(program, backend="mpi", ranks=ranks)
+        np.testing.assert_array_equal(result.output, kernel.reference(*arguments))
+
+
+def test_a_solver_with_its_matrix_over_the_grid():
+    A = integers(6, 6)
+    A = A @ A.T + 6 * np.eye(6)
+    program = conjugate_gradients.compile(A, integers(6), 4, schedule=S.space("i", "j"))
+    np.testing.assert_allclose(
+        cy.run(program, backend="sim").output, conjugate_gradients.reference(A, integers(6), 4), rtol=1e-9
+    )
+    assert program.grid == (6, 6)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "arguments", "grid"),
+    [
+        (product_and_transpose, (integers(8, 8), integers(8, 8)), (8, 8)),
+        (transposed_steps, (integers(8, 8), 3), (8, 8)),
+        (reversed_steps, (integers(30), 4), (30,)),
+        (rolled_steps, (integers(30), 4), (30,)),
+        (differences, (integers(60),), (60,)),
+    ],
+    ids=["product", "transposed", "reversed", "rolled", "differences"],
+)
+def test_the_default_is_as_wide_as_the_arrays(kernel, arguments, grid):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", cy.PerformanceWarning)
+        program = kernel.compile(*arguments)
+    assert program.grid == grid
+    np.testing.assert_array_equal(cy.run(program, backend="sim").output, kernel.reference(*arguments))
+
+
+@pytest.mark.parametrize("n", [8, 32])
+def test_a_transpose_takes_as_many_cycles_as_its_longest_way_has_hops(n):
+    steps = 6
+    program = transposed_steps.compile(cy.spec((n, n)), steps, schedule=S.space("i", "j"))
+    assert cycles(program) <= steps * (2 * n + 1)
+
+
+def test_a_shift_takes_as_many_cycles_as_hops_whatever_the_length():
+    for n in (60, 600):
+        assert cycles(differences.compile(cy.spec((n,)), schedule=S.space("i"))) <= 24
+
+
+def test_a_ring_leads_the_short_way_round():
+    line = rolled_steps.compile(cy.spec((100,)), 4, schedule=S.space("i"))
+    ring = rolled_steps.compile(
+        cy.spec((100,)), 4, schedule=S.space("i"), machine=cy.Machine(topology="ring")
+    )
+    assert cycles(ring) <= 4 * 14 < cycles(line)
+
+
+def test_the_classes_do_not_grow_with_the_grid():
+    grids = [
+        transposed_steps.compile(cy.spec((n, n)), 3, schedule=S.space("i", "j")).classes
+        for n in (12, 40, 1000)
+    ]
+    assert len({len(classes) for classes in grids}) == 1
+
+
+@pytest.mark.parametrize("n", [10, 24])
+def test_a_point_source_and_a_probe_are_where_they_are(n):
+    arguments = (integers(n, n), integers(5), 5)
+    program = wave.compile(*arguments)
+    assert program.grid == (n, n)
+    result = cy.run(program, backend="sim")
+    for found, expected in zip(result.outputs.values(), wave.reference(*arguments), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    assert result.cycles <= 7 * 5
