@@ -181,8 +181,10 @@ class Judge:
             return Finding("refused", refusal(error), str(error))
         except Exception as error:
             return exception(backend, error)
-        # What nothing uses is not computed, and of that NumPy alone warns.
-        unfounded = numpy_shim.warned(caught) - expected.warnings
+        # What nothing uses is not computed, and of that NumPy alone warns; of complex NaN that are compared
+        # it warns in arrays, without axes too, and not of scalars.
+        found_warnings = numpy_shim.warned(caught) - expected.warnings
+        unfounded = {one for one in found_warnings if not re.search(r" in (less|greater)", one)}
         if unfounded:
             return Finding("wrong warning", f"{backend}{where}: {sorted(unfounded)}", str(expected.warnings))
         return compared(backend + where, list(found.values()), expected)
