@@ -13,6 +13,7 @@ from cyclotron.language.values.affine import EVERYWHERE, Affine, Constraint, Ind
 from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.nodes import Access, Apply, Choose, Constant, Element, Reduce, Tensor, rebuild
 from cyclotron.language.values.region import extent, indices_of, is_empty
+from cyclotron.language.values.scalars import explicit_cast
 from cyclotron.language.values.tiles import tile_shape
 from cyclotron.support.errors import TraceError
 
@@ -97,7 +98,7 @@ class _Splitter:
         terms = intersection(region, value.region)
         found = self._cases(value.body, inner, terms)
         if not any(value.index in indices_of(where) for where, _ in found):
-            return [(where, _with(value, value.region, body)) for where, body in found]
+            return [(where, _folded(value, body)) for where, body in found]
         nonzero = [case for case in found if not (isinstance(case[1], Constant) and case[1].value == 0)]
         if value.kind == "sum" and len(nonzero) == 1:
             where, body = nonzero[0]
@@ -194,6 +195,15 @@ def _gaps_of_extremum(value: Reduce) -> TraceError:
         help="run over the whole range, with a term that does not matter for the others:"
         " `... if condition else ...`",
     )
+
+
+def _folded(value: Reduce, body: Element) -> Element:
+    """A reduction of other terms; a number that they all are has the dtype that the others gave it."""
+    if not isinstance(body, Constant) or value.type.weak:
+        return _with(value, value.region, body)
+    if body.value == _NEUTRAL.get(value.kind):
+        return body
+    return _with(value, value.region, explicit_cast(body, value.dtype))
 
 
 def _with(value: Reduce, region: Region, body: Element) -> Reduce:

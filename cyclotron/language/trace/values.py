@@ -420,10 +420,10 @@ def _reduce(
     finally:
         trace.scopes.pop()
     region = scope.region
-    if kind in _NEUTRAL and builtins.all(map(is_empty, region)):
-        return _NEUTRAL[kind]
     if kind not in _NEUTRAL:
         kind = _of_python(kind, operand(term) if expression is None else expression)
+    if expression is None and kind in _NEUTRAL and builtins.all(map(is_empty, region)):
+        return _NEUTRAL[kind]  # no array takes part
     if expression is None:
         return _of_arrays(kind, index, region, term, span)
     if skip_empty and isinstance(expression, Reduce):
@@ -517,8 +517,6 @@ def _not_empty(region: Region, inner: Reduce) -> Region:
 
 def _of_booleans(kind: str, reduction: Any) -> Any:
     """On bool elements the sum is the disjunction and the product the conjunction, in NumPy too."""
-    if isinstance(reduction, int):  # over nothing
-        return bool(reduction)
     dtype = reduction.dtype_name if isinstance(reduction, Array) else reduction.dtype
     if dtype != "bool":
         raise shape_error(
