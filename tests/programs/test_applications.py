@@ -23,6 +23,7 @@ import ising
 import lattice_boltzmann
 import life
 import mach_listing
+import multigrid
 import poisson
 import shallow_water
 import waves
@@ -59,6 +60,7 @@ EXACT = {  # kernel, arguments, schedule, machine
     "FFT": (fft.fft, fft.arguments(RNG.random(8)), None, None),
     "FFT, two samples": (fft.fft, fft.arguments(RNG.random(2)), None, None),
     "bitonic sort": (bitonic_sort.bitonic_sort, (RNG.random(8),), None, None),
+    "multigrid": (multigrid.v_cycle, (RNG.random((9, 9)), RNG.random((9, 9)), 0.125, 2), None, None),
     "waves": (waves.waves, (*rooms(5, 6), 4, 0.25), STEPS, None),
     "waves, a row": (waves.waves, (*rooms(1, 6), 4, 0.25), STEPS, None),
     "life": (life.life, (life.glider(6), 5), STEPS, torus(6, 6)),

@@ -26,6 +26,7 @@ PICTURES = {
     "life": ["life.png"],
     "mach_listing": ["mach_listing.png"],
     "memory_bound": ["memory_roofline.png", "memory_stalls.png"],
+    "multigrid": ["multigrid.png"],
     "poisson": ["poisson.png"],
     "quickstart": ["quickstart_utilization.png"],
     "scale_sim": ["scale_sim.png"],
