@@ -173,6 +173,7 @@ from cyclotron.language.functions.rearrangement import (
     triu,
 )
 from cyclotron.language.functions.reductions import all, any, max, mean, min, norm, prod, std, sum, var
+from cyclotron.language.functions.running import cumsum, repeat
 from cyclotron.language.functions.search import arange, argmax, argmin
 from cyclotron.language.functions.shifts import roll, shift
 from cyclotron.language.functions.statistics import (
@@ -316,6 +317,7 @@ __all__ = [
     "count_nonzero",
     "cov",
     "cross",
+    "cumsum",
     "cyclic",
     "degrees",
     "delete",
@@ -428,6 +430,7 @@ __all__ = [
     "real",
     "reciprocal",
     "remainder",
+    "repeat",
     "reshape",
     "resize",
     "roll",

@@ -137,6 +137,7 @@ from cyclotron.language.functions.rearrangement import (
     triu,
 )
 from cyclotron.language.functions.reductions import all, any, max, mean, min, norm, prod, std, sum, var
+from cyclotron.language.functions.running import cumsum, repeat
 from cyclotron.language.functions.search import arange, argmax, argmin
 from cyclotron.language.functions.shifts import roll, shift
 from cyclotron.language.functions.statistics import (
@@ -204,6 +205,7 @@ __all__ = [
     "count_nonzero",
     "cov",
     "cross",
+    "cumsum",
     "degrees",
     "delete",
     "diag",
@@ -292,6 +294,7 @@ __all__ = [
     "real",
     "reciprocal",
     "remainder",
+    "repeat",
     "reshape",
     "resize",
     "roll",

@@ -16,6 +16,7 @@ from cyclotron.language.functions import (  # noqa: F401 - imported for what the
     ordering,
     rearrangement,
     reductions,
+    running,
     search,
     shifts,
     statistics,

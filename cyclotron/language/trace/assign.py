@@ -15,6 +15,7 @@ from cyclotron.language.values import broadcasting
 from cyclotron.language.values.affine import Affine, Constraint, Index
 from cyclotron.language.values.array import LazyArray, SymbolicArray, View, combine, operand
 from cyclotron.language.values.broadcasting import as_form
+from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.context import active_recorder
 from cyclotron.language.values.dispatch import SIGNS
 from cyclotron.language.values.dynamic_slices import Ragged
@@ -31,7 +32,7 @@ from cyclotron.language.values.nodes import (
 from cyclotron.language.values.products import matmul
 from cyclotron.language.values.region import Conjunction, is_empty
 from cyclotron.language.values.scalar_type import check_fit, check_storable, promote
-from cyclotron.language.values.scalars import converted
+from cyclotron.language.values.scalars import choose_by_indices, converted
 from cyclotron.language.values.source_span import here, shape_error
 from cyclotron.language.values.subscripts import Pick
 from cyclotron.language.values.tensor import SymbolicTensor
@@ -104,6 +105,27 @@ def new_array(value: SymbolicArray, name: str, variable: str = "") -> SymbolicTe
     return tensor
 
 
+def running_totals(value: SymbolicArray, axis: int) -> SymbolicTensor:
+    """A new tensor of the sums along an axis up to each element, each made of the one before it."""
+    shape = broadcasting.whole_numbers(value.shape, "the sums")
+    recorder = active_recorder()
+    tensor: SymbolicTensor = recorder.declare("sums", shape, None, value.dtype_name, None, anywhere=True)
+    tensor.origin, tensor.complete = _origin(value), True
+    loops = [AxisIndex(tensor, d, here()) for d in range(len(shape))]
+    index = tuple(Affine({loop: 1}, -first) for loop, first in zip(loops, tensor.origin, strict=True))
+    for loop, form, size in zip(loops, index, shape, strict=True):
+        inside = (Constraint(form), Constraint(form.times(-1).plus(Affine({}, size - 1))))
+        recorder.open_loop(loop, (inside,))
+    try:
+        own = value.at(index)
+        before = tensor.at((*index[:axis], index[axis].plus(Affine({}, -1)), *index[axis + 1 :]))
+        total = choose_by_indices(Condition(((Constraint(index[axis], True),),)), own, before + own)
+        recorder.assign(tensor, index, total)
+    finally:
+        recorder.close_loops(len(loops))
+    return tensor
+
+
 def array(value: Any, *, name: str) -> Any:
     """``y = il.array(a * x + b, name="y")``: compute a new array now; others just get the name."""
     if isinstance(value, LazyArray):
@@ -155,7 +177,9 @@ class _Statement:
             diagonal = self._is_diagonal(pick)
             if abs(pick.step) == 1 and not diagonal:
                 values[step] = number.times(pick.step)
-            elif not diagonal and all(form.terms.get(step, 0) % pick.step == 0 for form in _forms(element)):
+            elif not diagonal and all(
+                form.terms.get(step, 0) % pick.step == 0 and form.divisor == 1 for form in _forms(element)
+            ):
                 element = map_forms(element, _restrided(step, pick.step, number))
                 inside.append(Constraint(number, modulus=abs(pick.step)))
                 values[step] = Affine({index: 0}, 0)  # in no form any more
@@ -248,7 +272,7 @@ def _origin(value: SymbolicArray) -> tuple[int, ...]:
             (access.tensor, d, form.constant)
             for access in accesses(element)
             for d, form in enumerate(access.index)
-            if form.terms == {step: 1}
+            if form.terms == {step: 1} and form.divisor == 1
         ]
         # A neighbour in an array as long is another element of it, not another place for the new one.
         places = sorted(tensor.origin[d] for tensor, d, _ in along if tensor.scalars[d] == size) or sorted(

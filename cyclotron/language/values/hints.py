@@ -26,7 +26,6 @@ _LAYOUT = "leave it out: the compiler decides where elements are"
 
 MEANINGS: Mapping[str, str] = {
     "cumprod": "write the recurrence, e.g. `y[i] = y[i - 1] * x[i]` in a loop over i",
-    "cumsum": "write the recurrence, e.g. `y[i] = y[i - 1] + x[i]` in a loop over i",
     "accumulate": "write the recurrence, e.g. `y[i] = y[i - 1] + x[i]` in a loop over i",
     "reduce": "use the reduction itself: cy.sum, cy.prod, cy.max, cy.min, cy.any or cy.all",
     "at": "write a loop: `for k in range(len(idx)): y[i] += cy.where(idx[k] == i, v[k], 0)` over all i",
@@ -34,7 +33,6 @@ MEANINGS: Mapping[str, str] = {
     "choose": "choose with `cy.where`, e.g. `cy.where(k == 0, a, cy.where(k == 1, b, c))`",
     "select": "nest `cy.where`, the first condition outermost",
     "piecewise": "nest `cy.where`, the last condition outermost",
-    "repeat": "write `cy.tile`, or assign slices: `y[::2] = x; y[1::2] = x`",
     "percentile": "take it of the elements in order, `cy.sort(x)[k]`",
     "quantile": "take it of the elements in order, `cy.sort(x)[k]`",
     "partition": "write `cy.sort(x)`, which orders all elements",

@@ -1,0 +1,148 @@
+"""Arrays whose elements are repeated, or added up one after the other: while tracing, NumPy otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from cyclotron.language.functions.forms import ravel
+from cyclotron.language.functions.refusals import unfit
+from cyclotron.language.functions.registry import numpy_function
+from cyclotron.language.trace.assign import running_totals
+from cyclotron.language.values.affine import EVERYWHERE, Affine, Constraint, Region
+from cyclotron.language.values.array import LazyArray, SymbolicArray, axis_of, operand
+from cyclotron.language.values.broadcasting import whole_numbers
+from cyclotron.language.values.condition import Condition
+from cyclotron.language.values.nodes import Element
+from cyclotron.language.values.scalars import choose_by_indices
+
+Place = tuple[Region, tuple[Affine, ...]]
+"""Where the elements of some points lie: the points, and the index there."""
+
+
+@numpy_function(np.repeat, method="repeat", role="new array")
+def repeat(a: Any, repeats: int, axis: int | None = None) -> Any:
+    """Each element several times, one after the other.
+
+    Parameters
+    ----------
+    a : array
+        Of any shape with axes.
+    repeats : int
+        How many times, a number of the host.
+    axis : int, optional
+        The axis along which; by default all axes, one after the other, of which the last one is the fastest.
+
+    Returns
+    -------
+    array
+        As long along the axis as `a` times `repeats`.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis, or `repeats` is no number of times (CYC122).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.repeat(x, 2)
+    >>> f(np.array([5, 6])).tolist()
+    [5, 5, 6, 6]
+    """
+    if isinstance(repeats, SymbolicArray) or not hasattr(type(repeats), "__index__") or repeats < 0:
+        raise unfit(
+            "`repeat` has a number of times that is none of the host, or negative",
+            "give one whole number, 0 or more, for all elements",
+        )
+    array = operand(a)
+    if axis is None:
+        array, axis = ravel(array), 0
+    along = axis_of(axis, array.ndim, "repeat")
+    size = whole_numbers(array.shape, "`repeat`")[along]
+    shape = (*array.shape[:along], size * repeats, *array.shape[along + 1 :])
+
+    def places(index: Sequence[Affine]) -> list[Place]:
+        parts = _quotient(index[along], size, repeats)
+        return [(where, (*index[:along], q, *index[along + 1 :])) for where, q, _ in parts]
+
+    return _placed(array, shape, places)
+
+
+@numpy_function(np.cumsum, method="cumsum", role="new array")
+def cumsum(a: Any, axis: int | None = None, dtype: DTypeLike | None = None) -> Any:
+    """The sums of the elements up to each, along an axis: each adds its own to that of the one before.
+
+    Parameters
+    ----------
+    a : array
+        Of any shape.
+    axis : int, optional
+        The axis along which; by default all axes, one after the other, of which the last one is the fastest.
+    dtype : dtype, optional
+        Of the sums; by default int64 for bool and int32, as NumPy's, else that of `a`.
+
+    Returns
+    -------
+    array
+        Shaped as `a`, or of one axis.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis (CYC122).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.cumsum(x)
+    >>> f(np.array([1, 2, 3])).tolist()
+    [1, 3, 6]
+    """
+    array = operand(a)
+    if dtype is not None or array.dtype_name in ("bool", "int32"):
+        array = array.astype("int64" if dtype is None else dtype)
+    if axis is None:
+        array, axis = ravel(array), 0
+    return running_totals(array, axis_of(axis, array.ndim, "cumsum"))
+
+
+def _placed(
+    array: SymbolicArray, shape: Sequence[Any], places: Callable[[Sequence[Affine]], list[Place]]
+) -> LazyArray:
+    """An array of the elements that lie at places, by what tells these of an index."""
+
+    def element_at(index: Sequence[Affine]) -> Element:
+        *others, (_, last) = places(index)
+        result = array.at(last)
+        for where, at in reversed(others):
+            result = choose_by_indices(Condition(where), array.at(at), result)
+        return result
+
+    return LazyArray(tuple(shape), array.dtype_name, element_at, (array,))
+
+
+def _quotient(form: Affine, count: int, divisor: int) -> list[tuple[Region, Affine, Affine]]:
+    """The cases of a form from 0 to `count * divisor`, with its quotient and its remainder in each."""
+    zero = Affine({}, 0)
+    if divisor <= 1:
+        return [(EVERYWHERE, form, zero)]
+    if count <= 1:
+        return [(EVERYWHERE, zero, form)]
+    if count < divisor:
+        starts = [Affine({}, -number * divisor) for number in range(count)]
+        return [
+            (
+                ((Constraint(rest), Constraint(rest.times(-1).plus(Affine({}, divisor - 1)))),),
+                Affine({}, n),
+                rest,
+            )
+            for n, rest in enumerate(form.plus(start) for start in starts)
+        ]
+    least = [(Affine({}, rest), form.plus(Affine({}, -rest))) for rest in range(divisor)]
+    return [(((Constraint(m, modulus=divisor),),), m.over(divisor), rest) for rest, m in least]
