@@ -33,6 +33,7 @@ from cyclotron.explore.sweep_table import Sweep
 from cyclotron.explore.systolic import SystolicArrays, systolic_arrays
 from cyclotron.graph.graph import Graph
 from cyclotron.kernel import Kernel, kernel
+from cyclotron.language.functions import random
 from cyclotron.language.functions.along_axis import put_along_axis, take_along_axis
 from cyclotron.language.functions.attributes import imag, ndim, real, shape, size, transpose
 from cyclotron.language.functions.compositions import (
@@ -426,6 +427,7 @@ __all__ = [
     "put_along_axis",
     "r_",
     "radians",
+    "random",
     "ravel",
     "real",
     "reciprocal",
