@@ -169,3 +169,24 @@ def test_the_unit_array_takes_the_textbook_number_of_cycles():
         schedule = cy.schedules.output_stationary(product)
         program = product.compile(matrix, matrix, schedule=schedule, machine=cy.machines.unit())
         assert cy.run(program, backend="sim").cycles == 3 * size - 2
+
+
+@cy.kernel
+def of_arrays(A, B):
+    return A @ B
+
+
+@cy.kernel
+def of_a_transpose(A, B):
+    C = np.matmul(A.T, B)
+    return C
+
+
+@pytest.mark.parametrize("kernel", [of_arrays, of_a_transpose], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("recipe", sorted(set(cy.schedules.__all__) - {"hexagonal"}))
+def test_recipes_take_products_of_whole_arrays(kernel, recipe):
+    more = (2,) if recipe == "matmul_25d" else ()
+    schedule = getattr(cy.schedules, recipe)(kernel, *more)
+    A, B = np.arange(16.0).reshape(4, 4), np.arange(16.0).reshape(4, 4) - 3
+    result = cy.run(kernel.compile(A, B, schedule=schedule), backend="sim")
+    np.testing.assert_array_equal(result.output, kernel.reference(A, B))

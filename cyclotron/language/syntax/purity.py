@@ -29,11 +29,13 @@ def impure_calls(source: Source, node: ast.AST) -> Iterator[ast.Call]:
 
 def impure_error(source: Source, node: ast.Call, where: str) -> TraceError:
     """The error for such a call, which stands `where` it runs once."""
+    of_clock = any(source.meaning(node.func) is one for one in _OTHERS)
     return source.error(
         node,
         "CYC105",
         f"`{source.text_of(node)}` gives another value at each call, and {where}",
-        "make the values before and pass them to the kernel, as an array for a loop: `for r in numbers:`",
+        "make the values before and pass them to the kernel, as an array for a loop: `for r in numbers:`"
+        + ("" if of_clock else "; or draw them in it, `cy.random.uniform(cy.random.key(seed), shape)`"),
     )
 
 

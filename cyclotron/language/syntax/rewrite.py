@@ -12,6 +12,7 @@ from cyclotron.language.syntax.branches import condition
 from cyclotron.language.syntax.factories import strip_signature
 from cyclotron.language.syntax.host import expression_statement, headline, host_statement, with_block
 from cyclotron.language.syntax.loops import break_loop, for_loop, while_loop
+from cyclotron.language.syntax.packages import check_packages
 from cyclotron.language.syntax.returns import return_results
 from cyclotron.language.syntax.rewrite_state import RewriteState
 from cyclotron.language.syntax.source import Source
@@ -66,6 +67,7 @@ def rewrite(source: Source, max_steps: int) -> Rewritten:
         raise source.error(
             extra, "CYC116", f"`{extra.arg}` takes any number of arguments", "name each tensor as a parameter"
         )
+    check_packages(source)
     state = RewriteState(source, max_steps, _statement)
     body = state.block(node.body)
     if state.form is None:

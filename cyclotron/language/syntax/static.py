@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cyclotron.language.functions.attributes import dot
 from cyclotron.language.functions.einsum import einsum, parse
+from cyclotron.language.functions.matrices import matmul
 from cyclotron.language.syntax.source import Source
 
 
@@ -61,13 +63,13 @@ def _equations(
             yield from _equations(source, statement.body, loops, known)
             yield from _equations(source, getattr(statement, "orelse", []), loops, known)
         elif isinstance(statement, ast.Return) and statement.value is not None:
-            abbreviated = _einsum(source, ast.Name("result", ast.Store()), statement.value)
+            abbreviated = _of_arrays(source, ast.Name("result", ast.Store()), statement.value)
             if abbreviated is not None:
                 yield abbreviated
         elif isinstance(statement, (ast.Assign, ast.AugAssign)):
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             for target in targets:
-                abbreviated = _einsum(source, target, statement.value)
+                abbreviated = _of_arrays(source, target, statement.value)
                 if abbreviated is not None:
                     yield abbreviated
                 elif isinstance(target, ast.Name):
@@ -82,21 +84,41 @@ def _index_of(source: Source, loop: ast.For) -> list[str]:
     return [loop.target.id] if ranged and isinstance(loop.target, ast.Name) else []
 
 
-def _einsum(source: Source, target: ast.expr, value: ast.expr) -> EquationShape | None:
-    """The equation that `C = cy.einsum("ik,kj->ij", A, B)` abbreviates."""
-    if not isinstance(target, ast.Name) or not isinstance(value, ast.Call) or not value.args:
+def _of_arrays(source: Source, target: ast.expr, value: ast.expr) -> EquationShape | None:
+    """The equation that `C = cy.einsum("ik,kj->ij", A, B)` abbreviates, or `A @ B` of two matrices."""
+    if not isinstance(target, ast.Name):
         return None
-    text, *operands = value.args
-    if source.meaning(value.func) not in (einsum, np.einsum) or not isinstance(text, ast.Constant):
+    text, operands = "ik,kj->ij", _factors(source, value)
+    if isinstance(value, ast.Call) and value.args and source.meaning(value.func) in (einsum, np.einsum):
+        first, *operands = value.args
+        text = str(first.value) if isinstance(first, ast.Constant) else ""
+    if not operands or not text:
         return None
-    parts = parse(str(text.value))
+    parts = parse(text)
     reads = [
-        AccessShape(operand.id, tuple(letters))
+        AccessShape(access.id, tuple(letters[::step]))
         for operand, letters in zip(operands, parts.operands, strict=False)
-        if isinstance(operand, ast.Name)
+        for access, step in [_transposed(operand)]
+        if isinstance(access, ast.Name)
     ]
     result = tuple(parts.result)
     return EquationShape(target.id, result, result, tuple(parts.summed), tuple(dict.fromkeys(reads)))
+
+
+def _factors(source: Source, value: ast.expr) -> list[ast.expr]:
+    """The two factors of a product of matrices; none of other values."""
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.MatMult):
+        return [value.left, value.right]
+    if isinstance(value, ast.Call) and len(value.args) == 2:
+        return value.args if source.meaning(value.func) in (dot, matmul, np.dot, np.matmul) else []
+    return []
+
+
+def _transposed(operand: ast.expr) -> tuple[ast.expr, int]:
+    """Return the array of which an operand is the transpose, and -1; or itself and 1."""
+    if isinstance(operand, ast.Attribute) and operand.attr == "T":
+        return operand.value, -1
+    return operand, 1
 
 
 def _value(

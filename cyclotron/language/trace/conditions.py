@@ -158,6 +158,7 @@ def _of_several(shape: Any) -> TraceError:
     return trace_error(
         "CYC104",
         f"a condition has the shape {broadcasting.text(shape)}, and so several elements",
-        help="test one of them, or make one value of them with cy.any, cy.all, cy.max or cy.norm; to choose"
+        help="combine those of each element with & | ~, as `(x > 0) & (x < 3)`; test one of them, or make one"
+        " value of them with cy.any, cy.all, cy.max or cy.norm; to choose"
         " by each, write cy.where(condition, a, b)",
     )

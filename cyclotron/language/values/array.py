@@ -299,7 +299,8 @@ class SymbolicArray(Array):
         raise trace_error(
             "CYC107",
             "an array is taken apart by iteration",
-            help="write `for i in range(len(x)): ...` with x[i], or cy.sum and the like for Python's sum",
+            help="write `for i in range(len(x)): ...` with x[i], or cy.sum, cy.max, cy.sort and the like for"
+            " Python's sum, max and sorted",
         )
 
 

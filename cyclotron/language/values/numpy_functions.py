@@ -90,18 +90,17 @@ def check_options(what: str, names: Sequence[str]) -> None:
 
 def refused(what: str) -> TraceError:
     """The error for a function or method that arrays do not have, with the nearest names."""
-    if what.rpartition(".")[2] in MEANINGS:
+    name = what.rpartition(".")[2]
+    meaning = MEANINGS.get(f"np.{name}" if what.startswith("np.") else f".{name}", MEANINGS.get(name))
+    if meaning is not None:
         return trace_error(
-            "CYC105",
-            f"`{what}` is not known of arrays while a kernel is traced",
-            help=MEANINGS[what.rpartition(".")[2]],
+            "CYC105", f"`{what}` is not known of arrays while a kernel is traced", help=meaning
         )
     if what.startswith("cy.linalg."):
         functions = ", ".join(f"cy.{name}" for name in sorted(NAMES) if name.startswith("linalg."))
         return trace_error(
             "CYC105", f"`{what}` is not known in kernels", help=f"there is {functions}, and `@` for products"
         )
-    name = what.rpartition(".")[2]
     if hasattr(np, name) or hasattr(np.linalg, name) or hasattr(np.ndarray, name):  # no slip of the pen
         help = (
             "write it with operators of arrays and the functions that there are, or compute it outside of the"

@@ -122,11 +122,14 @@ def unsupported(op: str, operand: str, dtype: str) -> ShapeError:
 
 def undefined(op: str, dtype: str) -> ShapeError:
     """The error for an operator that is not defined on a dtype."""
+    truth = {"negative": "write `~x`, which is not", "subtract": "write `x ^ y`, which differ"}.get(op)
     floating = "f" in OPERATORS[op].kinds and np.dtype(dtype).kind in "bi"
     return shape_error(
         "CYC121",
         f"`{op}` is not defined on {dtype} arrays",
-        help='convert them, e.g. `x.astype("float64")`'
+        help=truth
+        if truth and dtype == "bool"
+        else 'convert them, e.g. `x.astype("float64")`'
         if floating
         else "convert them, or use an operator that is defined",
     )
