@@ -3,7 +3,7 @@ processing element of a spatial machine, and runs them on a simulator, on thread
 
 from cyclotron import il
 from cyclotron.kernel import Kernel, kernel
-from cyclotron.language.functions import random
+from cyclotron.language.functions import debug, random
 from cyclotron.language.functions.constants import CONSTANTS
 from cyclotron.language.functions.registry import PUBLIC
 from cyclotron.machine import presets as machines
@@ -65,6 +65,7 @@ __getattr__, _lazy = lazy_names(__name__, _HOMES)
 __all__ = [
     "CyclotronError",
     "Kernel",
+    "debug",
     "il",
     "kernel",
     "machines",

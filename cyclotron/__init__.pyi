@@ -33,7 +33,7 @@ from cyclotron.explore.sweep_table import Sweep
 from cyclotron.explore.systolic import SystolicArrays, systolic_arrays
 from cyclotron.graph.graph import Graph
 from cyclotron.kernel import Kernel, kernel
-from cyclotron.language.functions import random
+from cyclotron.language.functions import debug, random
 from cyclotron.language.functions.along_axis import put_along_axis, take_along_axis
 from cyclotron.language.functions.attributes import imag, ndim, real, shape, size, transpose
 from cyclotron.language.functions.compositions import (
@@ -320,6 +320,7 @@ __all__ = [
     "cross",
     "cumsum",
     "cyclic",
+    "debug",
     "degrees",
     "delete",
     "diag",

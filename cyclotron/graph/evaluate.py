@@ -12,6 +12,7 @@ from cyclotron.graph.nodes import Block, Domain, Edge, Literal, Node, Number
 from cyclotron.graph.operations import Operand, applied, chosen, folded
 from cyclotron.graph.points import Numbers, Points, bounds, points_of
 from cyclotron.language.trace.early_exit import is_ending, most_steps
+from cyclotron.language.trace.prints import printed_by
 from cyclotron.language.values.affine import Affine, Index
 from cyclotron.language.values.blocked import Blocked
 from cyclotron.language.values.nodes import Tensor
@@ -49,6 +50,7 @@ def evaluate(graph: Block, inputs: Mapping[str, Any]) -> dict[str, NDArray[Any]]
     with np.errstate(all="ignore"):
         _Run(arrays).block(graph.nodes)
     outputs = {name: arrays[tensor] for name, tensor in trace.outputs.items()}
+    outputs = {name: value for name, value in outputs.items() if printed_by(name) is None}
     for name in [name for name in outputs if is_ending(name)]:
         if outputs.pop(name):
             line, steps = most_steps(name)

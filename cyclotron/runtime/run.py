@@ -21,6 +21,7 @@ from cyclotron.runtime.backend import Backend, Engine, Options
 from cyclotron.runtime.backends import backend_of
 from cyclotron.runtime.early_exit import pop_exit_flags
 from cyclotron.runtime.numpy_warnings import warn_as_numpy
+from cyclotron.runtime.prints import pop_prints
 from cyclotron.runtime.result import Result, loop_names
 from cyclotron.support.arguments import array_of, invalid_option, rank_count, shown, whole_number
 from cyclotron.support.call_site import errors_at_call
@@ -139,7 +140,7 @@ def run(
     seconds = time.perf_counter() - started
     if execution.raised:
         warn_as_numpy(program, arrays, execution.raised, seconds)
-    return pop_exit_flags(Result(program, chosen.name, execution, seconds))
+    return pop_exit_flags(pop_prints(Result(program, chosen.name, execution, seconds)))
 
 
 def _check_options(backend: Backend, options: Options) -> None:

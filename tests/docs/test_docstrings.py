@@ -11,7 +11,7 @@ import pytest
 
 import cyclotron as cy
 
-MODULES = {name: getattr(cy, name) for name in ("machines", "random", "schedules", "linalg")}
+MODULES = {name: getattr(cy, name) for name in ("debug", "machines", "random", "schedules", "linalg")}
 OWN = {name: getattr(cy, name) for name in cy.__all__}
 NAMES = {name: value for name, value in OWN.items() if value is not getattr(np, name, cy)} | {
     f"{module}.{name}": getattr(value, name) for module, value in MODULES.items() for name in value.__all__

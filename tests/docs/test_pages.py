@@ -20,7 +20,7 @@ TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 def test_the_reference_has_every_public_name_once():
     text = "\n".join(page.read_text() for page in sorted((DOCS / "api").glob("*.md")))
     names = re.findall(r"^\.\. auto\w+:: cyclotron\.([\w.]+)$", text, re.MULTILINE)
-    modules = {name: getattr(cy, name) for name in ("machines", "random", "schedules", "linalg")}
+    modules = {name: getattr(cy, name) for name in ("debug", "machines", "random", "schedules", "linalg")}
     own = {name for name in cy.__all__ if getattr(cy, name) is not getattr(np, name, cy)}
     wanted = own - {"il", "language", *modules}
     wanted |= {f"{module}.{name}" for module, value in modules.items() for name in value.__all__}

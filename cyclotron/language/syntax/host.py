@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from cyclotron.language.functions import debug
 from cyclotron.language.syntax.assignments import ASSIGNMENTS, assign, may_be_of_host, new_array, type_checks
 from cyclotron.language.syntax.jumps import jumps
 from cyclotron.language.syntax.names import assigned_names
@@ -86,6 +87,8 @@ def expression_statement(state: RewriteState, node: ast.Expr) -> list[ast.stmt]:
     """Rewrite an expression that stands alone: a docstring, `u.fill(c)`, or a call that Python makes."""
     if isinstance(node.value, ast.Constant):
         return []  # a docstring
+    if isinstance(node.value, ast.Call) and state.source.meaning(node.value.func) is debug.print:
+        return [located(ast.Expr(value=state.rewrite(node.value)), node)]
     filled = _filled(state, node.value)
     if filled is not None:
         return assign(state, filled)

@@ -57,6 +57,8 @@ class Trace:
         Where the arrays of names get what other arrays hold.
     reached_bounds : list of Tensor
         For each `while` whether it was left at its most steps; they become outputs.
+    prints : list of Tensor
+        What is printed of data; they become outputs too.
     flags : dict of Index to Tensor
         For each loop that may end early the flag that says whether it still runs.
     calls : list of str
@@ -86,6 +88,7 @@ class Trace:
     outputs: dict[str, Tensor] = field(default_factory=dict)
     bindings: list[Binding] = field(default_factory=list)
     reached_bounds: list[Tensor] = field(default_factory=list)
+    prints: list[Tensor] = field(default_factory=list)
     flags: dict[Index, Tensor] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     repeats: int = 0
@@ -259,6 +262,11 @@ class Trace:
     def close_loops(self, count: int) -> None:
         """Close the innermost loops."""
         del self.scopes[len(self.scopes) - count :]
+
+    @property
+    def held(self) -> int:
+        """The number of loops and statements so far in the innermost loop."""
+        return next((scope for scope in reversed(self.scopes) if scope.index), self.scopes[0]).held
 
     def _next_order(self) -> int:
         """The order of a loop or statement that begins, in the innermost loop."""

@@ -267,7 +267,7 @@ def outputs(**tensors: object) -> dict[str, Tensor]:
         )
         tensor.name = name
         result[f"{name}_out" if is_taken else name] = tensor  # `x = x + 1` is another x than the input
-    for flag in trace.reached_bounds:
+    for flag in (*trace.reached_bounds, *trace.prints):
         result[flag.unique_name] = flag
     _rename(trace, result)
     trace.outputs = result

@@ -10,6 +10,7 @@ import numpy as np
 from cyclotron.compiler.program import Program
 from cyclotron.language import blocked
 from cyclotron.language.trace.early_exit import is_ending
+from cyclotron.language.trace.prints import printed_by
 from cyclotron.runtime.backend import Backend, Execution, Options
 from cyclotron.support.errors import BackendUnavailable, ExecutionError
 
@@ -44,7 +45,8 @@ def run(program: Program, inputs: Mapping[str, Any], options: Options, /) -> Exe
             code="CYC701",
             help="the kernel's own Python body says so; other backends also name the PE",
         ) from None
-    names = [t["name"] for t in program.tensors if t["role"] == "output" and not is_ending(t["name"])]
+    outputs = [tensor["name"] for tensor in program.tensors if tensor["role"] == "output"]
+    names = [name for name in outputs if not is_ending(name) and printed_by(name) is None]
     if isinstance(returned, dict):
         returned = tuple(returned.values())
     values = returned if isinstance(returned, tuple) else (returned,)

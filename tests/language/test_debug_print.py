@@ -1,0 +1,86 @@
+"""`cy.debug.print`: the lines that the plain function prints, in its order, on every backend."""
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+
+@cy.kernel
+def in_loops(x, n):
+    y = cy.zeros_like(x)
+    cy.debug.print("start {}", x[0])
+    for i in range(len(x)):
+        y[i] = 2 * x[i]
+        cy.debug.print("y[{}] = {}", i, y[i])
+        if i > 1:
+            cy.debug.print("  large {}", i)
+        for j in range(i):
+            cy.debug.print("    {} {}", j, x[i] + n[j])
+    cy.debug.print("done {}", cy.sum(y))
+    return y
+
+
+@cy.kernel
+def in_steps(u):
+    for t in range(3):
+        u[1:-1] = (u[2:] + u[:-2]) / 2
+        cy.debug.print("t={} u1={:.3f}", t, u[1])
+    cy.debug.print("u = {}", u)
+    return u
+
+
+CASES = {
+    "in_loops": (in_loops, (np.arange(4.0), np.arange(4))),
+    "in_steps": (in_steps, (np.arange(6.0) ** 2,)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::cyclotron.PerformanceWarning")
+@pytest.mark.parametrize("backend", ["sim", "local", "numpy"])
+@pytest.mark.parametrize("case", CASES)
+def test_the_lines_of_the_plain_function(case, backend, capsys):
+    kernel, arguments = CASES[case]
+    expected = kernel.reference(*map(np.copy, arguments))
+    lines = capsys.readouterr().out
+    assert len(lines.splitlines()) >= 4
+    program = kernel.compile(*arguments)
+    result = cy.run(program, backend=backend)
+    assert capsys.readouterr().out == lines
+    assert list(result.outputs) == [{"in_loops": "y", "in_steps": "u_out"}[case]]
+    np.testing.assert_array_equal(result.output, expected)
+
+
+def test_a_loaded_program_prints_too(tmp_path, capsys):
+    program = in_steps.compile(np.arange(6.0) ** 2)
+    cy.run(program, backend="sim")
+    lines = capsys.readouterr().out
+    program.save(tmp_path / "program.json")
+    cy.run(cy.load(tmp_path / "program.json"), np.arange(6.0) ** 2, backend="sim")
+    assert capsys.readouterr().out == lines
+
+
+@cy.kernel
+def many(x):
+    for i in range(len(x)):
+        cy.debug.print("{}", x[i])
+    return x + 1
+
+
+def test_what_is_too_long_is_cut(capsys):
+    cy.run(many.compile(np.arange(1200.0)), backend="sim")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[999:] == ["999.0", "... and 200 lines more"]
+
+
+@cy.kernel
+def array_in_a_loop(A):
+    for i in range(len(A)):
+        cy.debug.print("{}", A[i])
+    return A + 1
+
+
+def test_an_array_in_a_loop_is_refused():
+    with pytest.raises(cy.TraceError, match="is printed in a loop") as caught:
+        array_in_a_loop.compile(np.eye(2))
+    assert caught.value.code == "CYC105"
