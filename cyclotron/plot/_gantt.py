@@ -90,8 +90,8 @@ def _rows(result: common.ResultLike, pes: Iterable[int | tuple[int, ...]]) -> li
     numbers = np.arange(common.pe_count(result)).reshape(result.grid)
     found = []
     for pe in pes:
-        place = (pe,) if isinstance(pe, int | np.integer) else tuple(pe)
-        table = numbers if len(place) == numbers.ndim else numbers.reshape(-1)
+        place = pe if isinstance(pe, tuple) else (int(pe),)
+        table = numbers if isinstance(pe, tuple) else numbers.reshape(-1)
         if len(place) != table.ndim or not all(
             0 <= at < extent for at, extent in zip(place, table.shape, strict=True)
         ):

@@ -86,7 +86,7 @@ class _Picture:
             self._radius = min(self._radius, 0.5 * self._apart)
 
     def _aside_of_spaces(self) -> dict[int, int]:
-        """Distances by which spaces stand aside, so that no two have a point at one place."""
+        """The steps that each space stands aside, so that no two have a point at one place."""
         asides: dict[int, int] = {}
         for number, points in self._points.items():
             taken = {asides[other] for other in asides if not set(points).isdisjoint(self._points[other])}
