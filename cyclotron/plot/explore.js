@@ -102,11 +102,11 @@ class Timeline {
 
 /** The array of one run, on a canvas. */
 class ArrayView {
-  constructor(parent, view, choose) {
+  constructor(parent, view, name, choose) {
     this.view = view;
     this.timeline = view.spans && new Timeline(view.spans);
     this.picked = -1;
-    const run = add(parent, "section", { className: "run", label: view.title });
+    const run = add(parent, "section", { className: "run", label: name });
     this.heading = add(run, "h3", { textContent: `${view.title}, ${plural(view.cycles, "cycle")}` });
     this.now = add(run, "p", { className: "now" });
     this.canvas = add(run, "canvas", { className: "array", tabIndex: 0 });
@@ -458,7 +458,9 @@ class Explorer {
     const left = add(this.root, "div", { className: "arrays" });
     const runs = add(left, "div", { className: "runs" });
     this.details = new Details(this.root);
-    this.arrays = views.map((view) => new ArrayView(runs, view, (array, cell) => this.choose(array, cell)));
+    this.arrays = views.map(
+      (view, n) => new ArrayView(runs, view, `Run ${n + 1}: ${view.title}`, (array, cell) => this.choose(array, cell)),
+    );
     if (views.length > 1)
       this.arrays.forEach(({ heading }, n) => (heading.style.borderLeft = `8px solid ${RUN_COLORS[n % RUN_COLORS.length]}`));
     this.cycles = Math.max(1, ...views.map((view) => view.cycles));
@@ -490,8 +492,8 @@ class Explorer {
     const controls = add(time, "div", { className: "controls" });
     this.button = add(controls, "button", { className: "play", type: "button", textContent: "Play" });
     this.button.addEventListener("click", () => this.play(!this.playing));
-    for (const [text, step, label] of [["−1", -1, "One cycle back"], ["+1", 1, "One cycle on"]])
-      add(controls, "button", { type: "button", textContent: text, label }).addEventListener("click", () => this.go(this.cycle + step));
+    for (const [text, step] of [["Cycle back", -1], ["Cycle on", 1]])
+      add(controls, "button", { type: "button", textContent: text }).addEventListener("click", () => this.go(this.cycle + step));
     const speed = add(controls, "select", { label: "Speed" });
     for (const factor of [0.25, 1, 4])
       add(speed, "option", { value: factor, textContent: `${factor}× speed`, selected: factor === 1 });
