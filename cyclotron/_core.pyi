@@ -270,6 +270,7 @@ class System:
         index: str,
         domain: Sequence[Sequence[tuple[tuple[Sequence[int], int], str | int]]],
         body: int,
+        any_order: bool,
         span: tuple[str, int, int, int, int, int],
     ) -> int: ...
     def add_tensor(
@@ -607,6 +608,9 @@ def has_gap(
 def index_names(system: System) -> list[str]:
     """Every index of the kernel, outermost first."""
 
+def indices_in_any_order(system: System) -> list[str]:
+    """The indices whose reductions do not mind the order of their terms."""
+
 def is_empty(variables: int, region: Sequence[Sequence[tuple[tuple[Sequence[int], int], str | int]]]) -> bool:
     """Return whether a region has no point; False, too, where that takes long to tell."""
 
@@ -644,6 +648,9 @@ def prove(program: Program, system: System | None, limit: int, other_terms: str 
 
 def rank_of_link_map(text: str) -> int:
     """Dimensions of the grid that a link map is for."""
+
+def reorder_reductions(system: System, schedule: Schedule, machine: Machine) -> System:
+    """The recurrences that a program of this schedule computes."""
 
 def run_local(
     program: Program,

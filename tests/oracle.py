@@ -91,7 +91,9 @@ class RecordedSystem:
     def add_apply(self, op: str, operands: list[int], flags: list[str], span: SpanTuple) -> int:
         return self._add("apply", op, operands, flags)
 
-    def add_reduce(self, kind: str, index: str, domain: Region, body: int, span: SpanTuple) -> int:
+    def add_reduce(
+        self, kind: str, index: str, domain: Region, body: int, any_order: bool, span: SpanTuple
+    ) -> int:
         return self._add("reduce", kind, index, domain, body)
 
     def add_equation(

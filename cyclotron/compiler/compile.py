@@ -12,18 +12,16 @@ from cyclotron.compiler.case import Case, note
 from cyclotron.compiler.constants import with_constants
 from cyclotron.compiler.deferred import deferred, store_program
 from cyclotron.compiler.dump import Dump
+from cyclotron.compiler.performance import performance_warnings
 from cyclotron.compiler.program import Program, require_machine
 from cyclotron.compiler.recurrences import Recurrences, recurrences_of
 from cyclotron.language import Kernel
-from cyclotron.language.trace.early_exit import is_loop_flag
 from cyclotron.machine.machine import Machine
 from cyclotron.machine.parts import PE, UNBOUNDED, Link
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.call_site import errors_at_call, warn_at_call
-from cyclotron.support.errors import CyclotronError, PerformanceWarning, ScheduleError, Span
+from cyclotron.support.errors import CyclotronError, ScheduleError
 
-# Of a loop that had better end early.
-_MANY_STEPS = 16
 # The machine where none is given: as large as the program needs, unit costs.
 _DEEP = Link(depth=UNBOUNDED)
 _UNLIMITED = Machine(link=_DEEP, broadcast=_DEEP, pe=PE(memory=1 << 40))
@@ -85,34 +83,9 @@ def compile_kernel(
     return program.with_arguments(values)
 
 
-def _runs_to_its_bound(loop: dict[str, Any]) -> PerformanceWarning:
-    """Return the warning for a loop that its flag does not end."""
-    seen = loop["because"]
-    if seen:
-        why = f"what it does after its end may show in `{seen}`"
-        help = (
-            f"start `{seen}` with zeros if the loop fills it; else change and read it outside the loop only"
-        )
-    else:
-        why = "its flag does not reach all PEs in the iteration that it ends"
-        help = "let fewer PEs have its data, e.g. by `fold`, or reduce by `inwards` or a tree"
-    return PerformanceWarning(
-        f"a loop goes through all of its {loop['steps']:,} iterations after its end: {why}",
-        code="CYC331",
-        span=Span(*loop["span"]),
-        help=help,
-    )
-
-
 def _warn(compiled: _core.Compiled) -> bool:
     """Warn of what makes a program slow; return whether something does: a program on disk would not say."""
-    warnings = [
-        _runs_to_its_bound(loop)
-        for loop in compiled.lost_loops
-        if is_loop_flag(loop["flag"]) and loop["steps"] >= _MANY_STEPS
-    ]
-    if compiled.warning is not None:
-        warnings.append(compiled.warning)
+    warnings = performance_warnings(compiled)
     for warning in warnings:
         warn_at_call(warning)
     return bool(warnings)
@@ -128,7 +101,7 @@ def _compile(
         )
     if cached is None and not _warn(compiled):
         store_program(recurrences, schedule, machine, compiled)
-    if schedule is not None and schedule.reorders_reductions:
+    if Schedule.from_core(compiled.schedule).reorders_reductions:
         recurrences = Recurrences(compiled.system, recurrences.constants)
     core = with_constants(compiled.program, recurrences.constants)
     return Program(core, recurrences=recurrences, compiled=compiled, kernel=kernel, machine=machine)

@@ -25,6 +25,12 @@ class Deferred:
         self.schedule_chosen = chosen
         self._arguments = arguments
 
+    @property
+    def system(self) -> _core.System:
+        """The equations of the program."""
+        system, _, machine = self._arguments
+        return _core.reorder_reductions(system, self.schedule, machine)
+
     @functools.cached_property
     def _compiled(self) -> _core.Compiled:
         return _core.compile(*self._arguments)
@@ -79,9 +85,9 @@ def store_program(
 
 
 def _key(recurrences: Recurrences, schedule: Schedule | None, machine: Machine) -> str | None:
-    """The entry of a compilation; None where its schedule makes other equations, or none are recorded."""
+    """The entry of a compilation; None where no equations are recorded."""
     system = recurrences.core
-    if not isinstance(system, RecordedSystem) or (schedule is not None and schedule.reorders_reductions):
+    if not isinstance(system, RecordedSystem):
         return None
     chosen = None if schedule is None else schedule.to_dict()
     return cache.key_of(system.digest, repr(chosen), repr(machine.to_dict()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -14,6 +15,7 @@ from cyclotron.compiler.flows import Flow, Rule
 from cyclotron.compiler.pe_class import PeClass
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.schedule.text import reduction_sentences
+from cyclotron.support.errors import PerformanceWarning
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,8 +98,9 @@ class Explanation:
     prefix_sum on 8 PEs, grid 8
     """
 
-    def __init__(self, program: Explainable) -> None:
+    def __init__(self, program: Explainable, slow: Sequence[PerformanceWarning] = ()) -> None:
         self.program = program
+        self._slow = slow
         self._dataflow: Dataflow = program.placed
         # Elements read better over the kernel's indices than over the grid's coordinates.
         self._elements = {(f.name, f.space.name): f.element_text for f in program.dataflow.flows}
@@ -226,6 +229,7 @@ class Explanation:
                 f"time: {', '.join(time)}, a loop in each PE, the first outermost" if time else "time: none"
             )
             lines += reduction_sentences(schedule)
+        lines += [f"slow: {slow.message}; {slow.help} [{slow.code}]" for slow in self._slow]
         lines += list(dict.fromkeys(motion.sentence for motion in self.motions))
         for rule in self._dataflow.rules:
             if rule.kind == "export":

@@ -14,6 +14,7 @@ import numpy as np
 
 from cyclotron import _core, compiler, graph
 from cyclotron.compiler.constants import constants_of
+from cyclotron.compiler.performance import performance_warnings
 from cyclotron.compiler.recurrences import Recurrences
 from cyclotron.compiler.retarget import check_same_topology
 from cyclotron.language import Blocked, Kernel
@@ -183,11 +184,11 @@ class Program:
         return graph.graph_of(self._stage(self.kernel, "graph"), self.arguments)
 
     def explain(self) -> Explanation:
-        """Return in words which index is space or time, and which tensor stays or moves, where and how.
+        """Return in words which index is space or time, which tensor stays or moves, and what is slow.
 
         The explanation draws itself, too: ``program.explain().plot()``.
         """
-        return compiler.Explanation(self)
+        return compiler.Explanation(self, performance_warnings(self._stage(self._compiled, "warnings")))
 
     @property
     def plot(self) -> ProgramPlots:

@@ -3,6 +3,7 @@
 
 #include <cyclotron/driver/compile.hpp>
 #include <cyclotron/poly/set.hpp>
+#include <cyclotron/recurrence/reduce_inwards.hpp>
 
 #include "bindings.hpp"
 #include "errors.hpp"
@@ -28,7 +29,8 @@ void bind_driver(py::module_& module) {
           [](const Compiled& c) {
             py::list result;
             for (const auto& loop : c.lost_loops)
-              result.append(py::dict("flag"_a = loop.flag, "because"_a = loop.because, "steps"_a = loop.steps,
+              result.append(py::dict("flag"_a = loop.flag, "because"_a = loop.because,
+                                     "bounded_by"_a = loop.bounded_by, "steps"_a = loop.steps,
                                      "span"_a = to_python(loop.span)));
             return result;
           })
@@ -53,6 +55,10 @@ void bind_driver(py::module_& module) {
       },
       py::arg("system"), py::arg("schedule"), py::arg("machine"),
       "Compile recurrences to a verified program.");
+  module.def("reorder_reductions", &driver::reorder_reductions, py::arg("system"), py::arg("schedule"),
+             py::arg("machine"), "The recurrences that a program of this schedule computes.");
+  module.def("indices_in_any_order", &recurrence::indices_in_any_order, py::arg("system"),
+             "The indices whose reductions do not mind the order of their terms.");
   module.def("isl_version", &poly::isl_version, "Version of isl.");
 }
 

@@ -92,16 +92,19 @@ void bind_recurrence(py::module_& module) {
       .def(
           "add_reduce",
           [](System& s, const std::string& kind, std::string index, const PyRegion& domain,
-             std::uint32_t body, const PySpan& span) {
+             std::uint32_t body, bool any_order, const PySpan& span) {
             const auto reduction = kind == "sum"             ? Reduction::sum
                                    : kind == "product"       ? Reduction::product
                                    : kind == "maximum"       ? Reduction::maximum
                                    : kind == "minimum"       ? Reduction::minimum
                                    : kind == "first_maximum" ? Reduction::first_maximum
                                                              : Reduction::first_minimum;
-            return add_expr(s, Reduce{reduction, std::move(index), to_region(domain), ExprId(body)}, span);
+            Reduce reduce{reduction, std::move(index), to_region(domain), ExprId(body)};
+            reduce.any_order = any_order;
+            return add_expr(s, std::move(reduce), span);
           },
-          py::arg("kind"), py::arg("index"), py::arg("domain"), py::arg("body"), py::arg("span"))
+          py::arg("kind"), py::arg("index"), py::arg("domain"), py::arg("body"), py::arg("any_order"),
+          py::arg("span"))
       .def(
           "add_equation",
           [](System& s, std::uint32_t target, const std::vector<PyAffine>& index,

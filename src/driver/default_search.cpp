@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <exception>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -44,7 +46,11 @@ constexpr double about_as_fast = 1.05;
 /// One that is so much faster is missed.
 constexpr double much_faster = 1.25;
 /// On fewer PEs, placements are tried up to this factor of the estimate: it does not see what overlaps.
-constexpr double uncertainty = 2;
+constexpr double uncertainty = 1.25;
+/// The same operations where reductions of a placement that compiles go inwards, which is as legal: some tenths of a
+/// second; and for so many placements.
+constexpr unsigned long most_operations_inwards = 20'000'000;
+constexpr std::size_t most_inwards = 2;
 
 /// Of the dimensions of a machine's grid, as large as can be where it sets no limit; empty where it has any number.
 std::vector<std::int64_t> extents_of(const machine::Machine& machine) {
@@ -93,12 +99,13 @@ std::string quoted(const std::vector<std::string>& names) {
 
 class DefaultSearch {
  public:
-  DefaultSearch(const recurrence::System& system, const recurrence::System& split,
-                const machine::Machine& machine, const Log& log)
-      : split_(split),
-        placements_(schedule::placements(system, extents_of(machine))),
-        candidates_(split, machine, log),
-        budget_(budget_of(split)) {}
+  DefaultSearch(Reordered system, const machine::Machine& machine, const Log& log)
+      : machine_(machine),
+        log_(log),
+        placements_(schedule::placements(system.system, extents_of(machine))),
+        budget_(budget_of(system.split)) {
+    variants_.try_emplace({}, std::move(system), machine, log);
+  }
 
   Expected<Compiled, Refusal> run() {
     find_first();
@@ -109,12 +116,21 @@ class DefaultSearch {
     }
     try_rest();
     try_routes();
+    try_inwards();
     return choose();
   }
 
  private:
+  /// The system with its reductions in one order.
+  struct Variant {
+    Variant(Reordered system, const machine::Machine& machine, const Log& log)
+        : reordered(std::move(system)), search(reordered.split, machine, log) {}
+    Reordered reordered;
+    CandidateSearch search;
+  };
   /// A placement that compiles.
   struct Choice {
+    const Variant* variant;
     Compiled compiled;
     schedule::Placement placement;
     std::optional<std::int64_t> cycles;
@@ -132,20 +148,21 @@ class DefaultSearch {
     for (const auto& placement : placements_.defaults) {
       if (choices_.empty()) try_placement(placement, std::numeric_limits<std::size_t>::max());
     }
-    try_others(candidates_.tried() + most_in_need, [](const schedule::Placement&) { return true; });
+    try_others(tried() + most_in_need, [](const schedule::Placement&) { return true; });
   }
 
   /// The placements that promise more than the choices at hand.
   void try_rest() {
     auto rest = placements_.others;
     rest.insert(rest.end(), placements_.defaults.begin(), placements_.defaults.end());
-    std::ranges::stable_sort(rest, {}, &schedule::Placement::cycles);
+    std::ranges::stable_sort(rest, {}, [&](const schedule::Placement& placement) { return hope(placement); });
     const poly::EffortLimit limit(most_operations);
-    // Its estimate may have been far too large.
-    try_placement(placements_.defaults.front(), most_of_one);
-    const auto most = candidates_.tried() + budget_;
+    // Its estimate may have been far too large: iterations may follow each other as waves do.
+    if (placements_.defaults.front().least < best_time())
+      try_placement(placements_.defaults.front(), most_of_one);
+    const auto most = tried() + budget_;
     for (const auto& placement : rest) {
-      if (candidates_.tried() >= most) break;
+      if (tried() >= most) break;
       if (is_promising(placement)) try_placement(placement, most_of_one);
     }
   }
@@ -158,10 +175,11 @@ class DefaultSearch {
       const auto& [placement, refusal] = refused_[n];
       if (refusal.obstacle() != Obstacle::distance || !is_promising(placement)) continue;
       ++tried;
+      auto& variant = this->variant(placement.schedule);
       auto compiled =
-          candidates_.run(placement.schedule, {.most = most_of_one, .prove = false, .routed = true});
+          variant.search.run(placement.schedule, {.most = most_of_one, .prove = false, .routed = true});
       if (!compiled) continue;
-      keep(schedule::Placement(placement), std::move(compiled));
+      keep(schedule::Placement(placement), variant, std::move(compiled));
       refused_.erase(refused_.begin() + static_cast<std::ptrdiff_t>(n--));
     }
   }
@@ -169,37 +187,102 @@ class DefaultSearch {
   template <typename Condition>
   void try_others(std::size_t most, const Condition& condition) {
     for (const auto& placement : placements_.others) {
-      if (!choices_.empty() || candidates_.tried() >= most) return;
+      if (!choices_.empty() || tried() >= most) return;
       if (condition(placement)) try_placement(placement, most_of_one);
     }
   }
 
+  /// With reductions inwards where that is much faster by the estimates, and as the kernel has them where that is refused.
   void try_placement(const schedule::Placement& placement, std::size_t most) {
-    if (!tried_.insert(placement.schedule.space_indices).second) return;
+    const auto before = choices_.size();
+    if (const auto* other = inwards(placement)) try_order(*other, std::min(most, most_of_one));
+    if (choices_.size() == before) try_order(placement, most);
+  }
+
+  [[nodiscard]] const schedule::Placement* inwards(const schedule::Placement& placement) const {
+    const auto found = std::ranges::find_if(placements_.inwards, [&](const schedule::Placement& other) {
+      return other.schedule.space_indices == placement.schedule.space_indices;
+    });
+    if (found == placements_.inwards.end() || placement.cycles < much_faster * found->cycles) return nullptr;
+    return &*found;
+  }
+
+  /// The estimate of the order that is tried first.
+  [[nodiscard]] double hope(const schedule::Placement& placement) const {
+    const auto* other = inwards(placement);
+    return other == nullptr ? placement.cycles : other->cycles;
+  }
+
+  void try_order(const schedule::Placement& placement, std::size_t most) {
+    const auto& [space, inwards] =
+        std::tie(placement.schedule.space_indices, placement.schedule.inward_indices);
+    if (!tried_.emplace(space, inwards).second) return;
     try {
-      keep(placement, candidates_.run(placement.schedule, {.most = most, .prove = false}));
+      auto& variant = this->variant(placement.schedule);
+      keep(placement, variant, variant.search.run(placement.schedule, {.most = most, .prove = false}));
     } catch (const ShapeError&) {  // memories of a machine of any size cannot be shared by a grid of this one
       if (!misfit_) misfit_ = std::current_exception();
     }
   }
 
-  void keep(const schedule::Placement& placement, Expected<Compiled, Refusal> compiled) {
+  /// Reductions from both ends, where that is the fastest as far as times and estimates tell.
+  void try_inwards() {
+    const auto times = this->times();
+    auto best = best_time();
+    std::vector<std::pair<double, const schedule::Placement*>> hopes;
+    for (const auto& inwards : placements_.inwards) {
+      for (std::size_t n = 0; n < choices_.size(); ++n) {
+        const auto& plain = choices_[n].placement;
+        if (plain.schedule.space_indices == inwards.schedule.space_indices)
+          hopes.emplace_back(times[n] * inwards.cycles / plain.cycles, &inwards);
+      }
+    }
+    std::ranges::stable_sort(hopes, {}, &std::pair<double, const schedule::Placement*>::first);
+    hopes.resize(std::min(hopes.size(), most_inwards));
+    const poly::EffortLimit limit(most_operations_inwards);
+    for (const auto& [hope, inwards] : hopes) {
+      if (hope >= best) break;
+      try_order(*inwards, most_of_one);
+      if (choices_.back().cycles) best = std::min(best, static_cast<double>(*choices_.back().cycles));
+    }
+  }
+
+  Variant& variant(const schedule::Schedule& schedule) {
+    const auto found = variants_.find(schedule.inward_indices);
+    if (found != variants_.end()) return found->second;
+    Log log = log_;
+    auto system = reorder(variants_.at({}).reordered.system, schedule, machine_, log);
+    return variants_.try_emplace(schedule.inward_indices, std::move(system), machine_, log_).first->second;
+  }
+
+  [[nodiscard]] std::size_t tried() const {
+    std::size_t result = 0;
+    for (const auto& [inwards, variant] : variants_) result += variant.search.tried();
+    return result;
+  }
+
+  void keep(const schedule::Placement& placement, const Variant& variant,
+            Expected<Compiled, Refusal> compiled) {
     if (!compiled) {
       if (!first_refusal_) first_refusal_ = compiled.error();
-      if (!placement.in_turn && compiled.error().obstacle() != Obstacle::effort)
+      if (!placement.in_turn && placement.schedule.inward_indices.empty() &&
+          compiled.error().obstacle() != Obstacle::effort)
         refused_.push_back({placement, compiled.error()});
       return;
     }
     const auto cycles = simulated_cycles(compiled->program);
     const auto pes = pe_count(compiled->program);
-    choices_.push_back({std::move(*compiled), placement, cycles, pes});
+    choices_.push_back({&variant, std::move(*compiled), placement, cycles, pes});
   }
 
-  /// Of what it tells of the choices at hand, an estimate is trusted where it is not far too small.
+  /// Of what it tells of the choices at hand, an estimate is trusted where it is not far too small; on more PEs a
+  /// placement is to be faster than about as fast.
   [[nodiscard]] bool is_promising(const schedule::Placement& placement) const {
     return std::ranges::all_of(choices_, [&](const Choice& choice) {
-      const auto cycles = std::max(choice.placement.cycles, static_cast<double>(choice.cycles.value_or(0)));
-      return placement.cycles < cycles * (placement.pes < choice.placement.pes ? uncertainty : 1);
+      const auto& other = choice.placement;
+      if (placement.pes > other.pes) return hope(placement) * about_as_fast < other.cycles;
+      const auto cycles = std::max(other.cycles, static_cast<double>(choice.cycles.value_or(0)));
+      return hope(placement) < cycles * (placement.pes < other.pes ? uncertainty : 1);
     });
   }
 
@@ -215,9 +298,14 @@ class DefaultSearch {
     return result;
   }
 
+  [[nodiscard]] double best_time() const {
+    const auto times = this->times();
+    return *std::ranges::min_element(times);
+  }
+
   Expected<Compiled, Refusal> choose() {
     const auto times = this->times();
-    const auto limit = about_as_fast * *std::ranges::min_element(times);
+    const auto limit = about_as_fast * best_time();
     std::vector<std::size_t> order(choices_.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::stable_sort(order, {}, [&](std::size_t n) {
@@ -226,8 +314,10 @@ class DefaultSearch {
     });
     std::optional<Refusal> first;
     for (const auto n : order) {
-      auto compiled = proven(std::move(choices_[n].compiled), split_);
+      const auto& reordered = choices_[n].variant->reordered;
+      auto compiled = proven(std::move(choices_[n].compiled), reordered.split);
       if (compiled) {
+        compiled->system = reordered.system;
         compiled->warning = warning(choices_[n]);
         return compiled;
       }
@@ -249,16 +339,18 @@ class DefaultSearch {
     result.message = fmt::format(
         "`{}` runs on {} PE{}; with space({}) it would be about {:.{}f} times as fast, but that is refused: "
         "{}",
-        split_.kernel, taken.pes, taken.pes == 1 ? "" : "s", quoted(best->placement.schedule.space_indices),
-        times, times < 10 ? 1 : 0, result.message);
+        taken.variant->reordered.system.kernel, taken.pes, taken.pes == 1 ? "" : "s",
+        quoted(best->placement.schedule.space_indices), times, times < 10 ? 1 : 0, result.message);
     return result;
   }
 
-  const recurrence::System& split_;
+  using Names = std::vector<std::string>;
+  const machine::Machine& machine_;
+  const Log& log_;
   schedule::Placements placements_;
-  CandidateSearch candidates_;
   std::size_t budget_;
-  std::set<std::vector<std::string>> tried_;
+  std::map<Names, Variant> variants_;        ///< By the indices over which reductions go inwards.
+  std::set<std::pair<Names, Names>> tried_;  ///< Space and those indices.
   std::vector<Choice> choices_;
   std::vector<Refused> refused_;
   std::optional<Refusal> first_refusal_;
@@ -267,9 +359,9 @@ class DefaultSearch {
 
 }  // namespace
 
-Expected<Compiled, Refusal> search_defaults(const recurrence::System& system, const recurrence::System& split,
-                                            const machine::Machine& machine, const Log& log) {
-  return DefaultSearch(system, split, machine, log).run();
+Expected<Compiled, Refusal> search_defaults(Reordered system, const machine::Machine& machine,
+                                            const Log& log) {
+  return DefaultSearch(std::move(system), machine, log).run();
 }
 
 }  // namespace cyclotron::driver

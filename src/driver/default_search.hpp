@@ -6,14 +6,15 @@
 #include <cyclotron/support/refusal.hpp>
 
 #include "log.hpp"
+#include "reorder.hpp"
 
 namespace cyclotron::driver {
 
 /// The program of the placement whose simulated time is least, of as many as a budget allows: the usual defaults until
-/// one compiles, then those that an estimate finds better. Of those within 5 % the one on the fewest PEs. `split` is
-/// the system that is compiled. Where none compiles, the refusal of the first.
-[[nodiscard]] Expected<Compiled, Refusal> search_defaults(const recurrence::System& system,
-                                                          const recurrence::System& split,
-                                                          const machine::Machine& machine, const Log& log);
+/// one compiles, then those that an estimate finds better. Of those within 5 % the one on the fewest PEs. Reductions
+/// that promise no order have the one that is fastest: the program's system. Where none compiles, the refusal of the
+/// first.
+[[nodiscard]] Expected<Compiled, Refusal> search_defaults(Reordered system, const machine::Machine& machine,
+                                                          const Log& log);
 
 }  // namespace cyclotron::driver

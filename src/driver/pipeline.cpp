@@ -7,13 +7,6 @@
 #include <cyclotron/dataflow/place.hpp>
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/recurrence/early_exit.hpp>
-#include <cyclotron/recurrence/reassociate.hpp>
-#include <cyclotron/recurrence/reduce_in_trees.hpp>
-#include <cyclotron/recurrence/reduce_descending.hpp>
-#include <cyclotron/recurrence/reduce_inwards.hpp>
-#include <cyclotron/recurrence/split_bounds.hpp>
-#include <cyclotron/recurrence/split_reductions.hpp>
-#include <cyclotron/recurrence/stage_reductions.hpp>
 #include <cyclotron/recurrence/verify.hpp>
 
 #include "candidates.hpp"
@@ -21,34 +14,11 @@
 #include "mapping_search.hpp"
 #include "proofs.hpp"
 #include "refuse.hpp"
+#include "reorder.hpp"
 
 namespace cyclotron::driver {
 
 namespace {
-
-/// Number of PEs along an index in space, at most; 0: any number.
-std::int64_t parts_along(const std::string& index, const schedule::Schedule& schedule,
-                         const machine::Machine& machine) {
-  const auto fold = std::ranges::find(schedule.folds, index, &schedule::Fold::dimension);
-  if (fold != schedule.folds.end()) return fold->kind == schedule::FoldKind::cyclic ? 0 : fold->parts;
-  const auto dimension = std::ranges::find(schedule.space_indices, index) - schedule.space_indices.begin();
-  const bool limited =
-      machine.grid.size() == schedule.space_indices.size() && dimension < std::ssize(schedule.space_indices);
-  return limited ? machine.grid[static_cast<std::size_t>(dimension)] : 0;
-}
-
-/// The system with its reductions as the schedule does them.
-recurrence::System reorder_reductions(const recurrence::System& system, const schedule::Schedule& schedule,
-                                      const machine::Machine& machine) {
-  const auto blocks = recurrence::reassociate(system, schedule.reassociations);
-  const auto descending = recurrence::reduce_descending(blocks, schedule.descending_indices);
-  auto chains = recurrence::reduce_inwards(recurrence::stage_reductions(descending, schedule.stage_indices),
-                                           schedule.inward_indices);
-  if (schedule.reductions.empty()) return chains;
-  auto trees = schedule.reductions;
-  for (auto& tree : trees) tree.parts = parts_along(tree.index, schedule, machine);
-  return recurrence::reduce_in_trees(recurrence::split_reductions(chains), trees);
-}
 
 /// The flags of the system's loops, as the graph has them.
 std::vector<codegen::ExitFlag> flags_of(const recurrence::System& system, const dataflow::Graph& graph) {
@@ -78,11 +48,11 @@ std::vector<codegen::ExitFlag> flags_of(const recurrence::System& system, const 
 std::vector<LostLoop> lost_loops(const recurrence::System& system, const schedule::Schedule& schedule,
                                  const program::Program& program) {
   std::vector<LostLoop> result;
-  const auto add = [&](recurrence::TensorId flag, const std::string& because) {
+  const auto add = [&](recurrence::TensorId flag, const std::string& because, const std::string& bounded_by) {
     const auto& tensor = system.at(flag);
     const auto is_same = [&](const LostLoop& loop) { return loop.flag == tensor.user_name(); };
     if (std::ranges::none_of(result, is_same))
-      result.push_back({tensor.user_name(), because, tensor.shape.back(), tensor.span});
+      result.push_back({tensor.user_name(), because, bounded_by, tensor.shape.back(), tensor.span});
   };
   const auto in_space = [&](const std::string& index) {
     return std::ranges::find(schedule.space_indices, index) != schedule.space_indices.end();
@@ -94,10 +64,11 @@ std::vector<LostLoop> lost_loops(const recurrence::System& system, const schedul
     const bool is_placed = in_space(exit.index) || std::ranges::any_of(exit.around, [&](const auto& loop) {
                              return in_space(loop.first);
                            });
-    if (!is_placed && std::ranges::none_of(program.exit_plans, ends)) add(exit.flag, "");
+    if (!is_placed && std::ranges::none_of(program.exit_plans, ends)) add(exit.flag, "", "");
   }
   for (const auto& lost : recurrence::lost_exits(system))
-    add(lost.flag, system.at(system.at(lost.because).target).user_name());
+    add(lost.flag, lost.because ? system.at(system.at(*lost.because).target).user_name() : "",
+        lost.bounded_by);
   return result;
 }
 
@@ -202,17 +173,12 @@ Compiled compile(const recurrence::System& given, const std::optional<schedule::
   const auto system = recurrence::copy_results(given);
   if (!(system == given)) recurrence::verify(system);
   log.stage("copy results");
-  auto wanted = schedule ? reorder_reductions(system, *schedule, machine) : system;
-  if (!(wanted == system)) recurrence::verify(wanted);
-  log.stage("reassociate");
-  const auto split = recurrence::split_bounds(recurrence::split_reductions(wanted));
-  if (!(split == wanted)) recurrence::verify(split);
-  log.stage("split reductions");
-  auto compiled = schedule ? CandidateSearch(split, machine, log).run(*schedule, {})
-                           : search_defaults(system, split, machine, log);
+  auto reordered = reorder(system, schedule.value_or(schedule::Schedule{}), machine, log);
+  auto compiled = schedule ? CandidateSearch(reordered.split, machine, log).run(*schedule, {})
+                           : search_defaults(std::move(reordered), machine, log);
   if (!compiled) refuse(compiled.error(), system, schedule.value_or(schedule::Schedule{}), machine);
   compiled->schedule_chosen = !schedule;
-  compiled->system = std::move(wanted);
+  if (schedule) compiled->system = std::move(reordered.system);
   return std::move(*compiled);
 }
 

@@ -6,11 +6,13 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include <cyclotron/operators/operators.hpp>
 #include <cyclotron/poly/set.hpp>
+#include <cyclotron/recurrence/reduce_inwards.hpp>
 #include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/schedule/schedule.hpp>
 
@@ -27,6 +29,8 @@ using Names = std::vector<std::string>;
 
 /// Indices that are tried, the longest: pairs of them are a few hundred, and triples.
 constexpr std::size_t most_indices = 24, most_indices_of_cubes = 10;
+/// Reductions from both ends are tried where the estimate is so many times better.
+constexpr double much_shorter = 1.05;
 
 /// A loop around an operation, and how many values its index has there.
 struct Loop {
@@ -46,6 +50,7 @@ struct Way {
   Loop along;
   double cycles = 1;
   std::vector<Loop> around;
+  bool computed = false;  ///< They start or end where a reduction does.
 };
 
 /// Collects the operators and ways of an equation.
@@ -111,7 +116,8 @@ class EquationCost {
       const bool named = std::ranges::any_of(access.index, [&](const recurrence::Affine& form) {
         return v < form.coefficients.size() && form.coefficients[v] != 0;
       });
-      if (!named) found_.try_emplace(loops[v].index, Way{loops[v], 1, {}});
+      const bool computed = system_.at(access.tensor).role != recurrence::Role::input;
+      if (!named) found_.try_emplace(loops[v].index, Way{loops[v], 1, {}, computed});
     }
   }
 
@@ -128,7 +134,7 @@ class EquationCost {
     const auto loops = loops_of(scope);
     const auto* body = std::get_if<recurrence::Apply>(&system_.at(reduce.body).node);
     if (body == nullptr || body->op != recurrence::Op::multiply) works.push_back({1, loops});
-    found_.try_emplace(loops.back().index, Way{loops.back(), 1, {}});
+    found_.try_emplace(loops.back().index, Way{loops.back(), 1, {}, true});
     add(reduce.body, scope, loops);
   }
 
@@ -144,6 +150,8 @@ class Estimates {
       : names_(index_names(system)), extents_(names_.size(), 1), grid_(grid), cost_(system, names_) {
     const auto sequential = sequential_indices(system);
     carried_ = sequential.carried;
+    const auto free = recurrence::indices_in_any_order(system);
+    in_any_order_ = {free.begin(), free.end()};
     for (const auto& equation : system.equations) cost_.add(equation, sequential);
     const auto widen = [&](const Loop& loop) {
       extents_[loop.index] = std::max(extents_[loop.index], loop.extent);
@@ -169,11 +177,14 @@ class Estimates {
   [[nodiscard]] Placement of(Schedule schedule) const {
     std::vector<double> parts(names_.size(), 0);  // PEs along the indices in space
     Placement result;
+    std::set<std::size_t> inwards;
     for (std::size_t d = 0; d < schedule.space_indices.size(); ++d) {
       const auto n =
           static_cast<std::size_t>(std::ranges::find(names_, schedule.space_indices[d]) - names_.begin());
       if (n == names_.size()) continue;
       result.in_turn = result.in_turn || carried_.contains(names_[n]);
+      if (std::ranges::find(schedule.inward_indices, names_[n]) != schedule.inward_indices.end())
+        inwards.insert(n);
       parts[n] = extents_[n];
       if (d < grid_.size()) parts[n] = std::min(parts[n], static_cast<double>(grid_[d]));
       result.pes *= parts[n];
@@ -190,6 +201,7 @@ class Estimates {
     result.least = result.cycles;
     for (const auto& way : cost_.ways) {
       double cycles = way.cycles * std::min(parts[way.along.index], way.along.extent);
+      if (way.computed && inwards.contains(way.along.index)) cycles /= 2;
       result.least += cycles;
       for (const auto& loop : way.around) cycles *= parts[loop.index] > 0 ? 1 : loop.extent;
       result.cycles += cycles;
@@ -198,12 +210,24 @@ class Estimates {
     return result;
   }
 
+  /// The placement with its reductions from both ends of the grid, where they may have that order and are shorter so.
+  [[nodiscard]] std::optional<Placement> inwards(const Placement& placement) const {
+    auto schedule = placement.schedule;
+    for (const auto& index : schedule.space_indices) {
+      if (in_any_order_.contains(index)) schedule.inward_indices.push_back(index);
+    }
+    if (schedule.inward_indices.empty()) return std::nullopt;
+    std::ranges::sort(schedule.inward_indices);
+    auto result = of(std::move(schedule));
+    return result.cycles * much_shorter < placement.cycles ? std::optional(std::move(result)) : std::nullopt;
+  }
+
  private:
   Names names_;
   std::vector<double> extents_;  ///< Of each index, the most in any equation.
   const std::vector<std::int64_t>& grid_;
   EquationCost cost_;
-  std::set<std::string> carried_;
+  std::set<std::string> carried_, in_any_order_;
   std::vector<std::size_t> candidates_;
 };
 
@@ -259,6 +283,11 @@ Placements placements(const System& system, const std::vector<std::int64_t>& gri
         break;
     }
   });
+  for (const auto* placements : {&result.defaults, &result.others}) {
+    for (const auto& placement : *placements) {
+      if (auto inwards = estimates.inwards(placement)) result.inwards.push_back(std::move(*inwards));
+    }
+  }
   std::ranges::stable_sort(result.others, {}, &Placement::cycles);
   return result;
 }

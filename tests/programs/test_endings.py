@@ -430,13 +430,31 @@ def recorded(u, tol):
     return u, seen
 
 
+@cy.kernel
+def later(u, tol):
+    """Each row begins where the one before did not."""
+    for k in range(3):
+        for _t in range(k, 40):
+            u = u / 2
+            if cy.max(u) < tol:
+                break
+        u = u * 1024
+    return u
+
+
 def test_a_loop_that_has_to_go_on_says_why(golden_refusal, recwarn):
     def compiled():
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             recorded.compile(HEAT, 1e-3, schedule=ALONG)
 
+    def from_row():
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            later.compile(HEAT, 1e-3, schedule=ALONG)
+
     golden_refusal("loop-to-its-bound", cy.PerformanceWarning, "CYC331", compiled)
+    golden_refusal("loop-of-varying-range", cy.PerformanceWarning, "CYC331", from_row)
     program = recorded.compile(HEAT, 1e-3, schedule=ALONG.inwards("i"))
     assert [one.category for one in recwarn.list] == [cy.PerformanceWarning]
     result = runs(program)

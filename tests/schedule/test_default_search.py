@@ -1,21 +1,16 @@
 """Defaults beside the best of all placements, on machines of all shapes, and that a slow one says so."""
 
-import functools
-import itertools
 import warnings
 
+import day_two
 import numpy as np
 import pytest
+from best_placements import best_of, cycles_of, specs
 from day_one import CASES
 
 import cyclotron as cy
-from cyclotron import _core
 
 pytestmark = pytest.mark.filterwarnings("ignore::cyclotron.PerformanceWarning")
-
-
-def cycles_of(program):
-    return cy.run(program, backend="sim", functional=False).cycles
 
 
 def pes_of(program):
@@ -31,26 +26,6 @@ def arguments(name):
     return values
 
 
-def specs(name):
-    return [cy.spec(shape) for shape in CASES[name][1]]
-
-
-@functools.cache
-def best_cycles(name):
-    """The fewest cycles of all placements of at most two indices that compile, by trying each."""
-    kernel = CASES[name][0]
-    names = _core.index_names(kernel.recurrences(*specs(name)).core)
-    result = None
-    for space in [(), *itertools.permutations(names, 1), *itertools.combinations(names, 2)]:
-        schedule = cy.Schedule().space(*space) if space else cy.Schedule()
-        try:
-            cycles = cycles_of(kernel.compile(*specs(name), schedule=schedule))
-        except cy.CyclotronError:
-            continue
-        result = cycles if result is None else min(result, cycles)
-    return result
-
-
 # Those of which the exhaustive search takes long are left to the nightly run.
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(
@@ -60,7 +35,13 @@ def test_a_default_is_as_fast_as_the_best_placement(name):
     kernel = CASES[name][0]
     program = kernel.compile(*specs(name))
     assert program.schedule_chosen
-    assert cycles_of(program) <= 1.05 * best_cycles(name)
+    assert cycles_of(program) <= 1.05 * best_of(name)[0]
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("name", day_two.CASES)
+def test_a_default_of_another_kernel_is_nearly_as_fast_as_the_best(name):
+    assert cycles_of(day_two.CASES[name][0].compile(*specs(name))) <= 2 * best_of(name)[0]
 
 
 @pytest.mark.parametrize(
@@ -123,6 +104,89 @@ def test_a_default_fits_each_machine(name, machine):
     np.testing.assert_allclose(result.output, kernel.reference(*arguments(name)), rtol=1e-14)
 
 
+@cy.kernel
+def plate(u, tolerance):
+    change = np.inf
+    while change > tolerance:
+        new = u.copy()
+        new[1:-1, 1:-1] = (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]) / 4
+        change = cy.max(cy.abs(new - u))
+        u = new
+    return u
+
+
+@cy.kernel
+def gradients(A, b, tolerance):
+    x = cy.zeros_like(b)
+    r = b.copy()
+    p = b.copy()
+    rs = cy.sum(r * r)
+    for _t in range(40):
+        q = A @ p
+        alpha = rs / cy.sum(p * q)
+        x = x + alpha * p
+        r = r - alpha * q
+        new = cy.sum(r * r)
+        if new < tolerance:
+            break
+        p = r + (new / rs) * p
+        rs = new
+    return x
+
+
+@pytest.mark.parametrize("name", ["plate", "gradients"])
+def test_reductions_in_any_order_go_inwards_where_that_is_faster(name):
+    if name == "plate":
+        kernel, values = plate, (np.eye(16), 0.01)
+    else:
+        matrix = np.diag(np.arange(9.0, 17)) + 0.5
+        kernel, values = gradients, (matrix, np.arange(1.0, 9), 1e-12)
+    program = kernel.compile(*values)
+    space = program.schedule.space_indices
+    assert program.schedule.inward_indices == space
+    inwards = kernel.compile(*values, schedule=cy.Schedule().space(*space).inwards(*space))
+    result = cy.run(program, backend="sim")
+    assert result.cycles <= 1.1 * cy.run(inwards, backend="sim").cycles
+    np.testing.assert_allclose(result.output, kernel.reference(*values), rtol=1e-12)
+    assert "from both ends" in str(program.explain())
+
+
+def test_exact_reductions_go_inwards_and_sums_of_the_text_stay_in_order():
+    @cy.kernel
+    def written(x):
+        total = cy.zeros(1, dtype=x.dtype)
+        y = cy.empty_like(x)
+        for i in range(x.shape[0]):
+            total[0] += x[i]
+        for i in range(x.shape[0]):
+            y[i] = x[i] - total[0]
+        return y
+
+    @cy.kernel
+    def whole(x):
+        return x - cy.sum(x)
+
+    numbers = np.arange(64)
+    assert written.compile(numbers).schedule.inward_indices == ("i",)
+    assert not written.compile(numbers + 0.5).schedule.inward_indices
+    assert whole.compile(numbers + 0.5).schedule.inward_indices == ("i",)
+
+
+@pytest.mark.parametrize("place", [0, 3, 7])
+def test_extrema_inwards_take_nan_and_zeros_as_numpy_does(place):
+    @cy.kernel
+    def bounds(x):
+        return x * 0 + cy.max(x), x * 0 + cy.min(x)
+
+    values = np.zeros(8)
+    for value in (np.nan, -0.0, -1.0, 2.0):
+        values[place] = value
+        for found, right in zip(
+            cy.run(bounds.compile(values)).outputs.values(), bounds.reference(values), strict=True
+        ):
+            np.testing.assert_array_equal(found, right)
+
+
 def symmetric_kernel():
     @cy.kernel
     def symmetric(A, B):
@@ -145,6 +209,13 @@ def test_a_slow_default_says_what_prevented_a_faster_one(golden_refusal):
             symmetric_kernel().compile(np.ones((8, 8)), np.ones((8, 8)), machine=ONE_WAY)
 
     golden_refusal("slow-default", cy.PerformanceWarning, "CYC330", compile_)
+
+
+def test_an_explanation_shows_the_warnings():
+    with pytest.warns(cy.PerformanceWarning, match="would be about") as caught:
+        program = symmetric_kernel().compile(np.ones((8, 8)), np.ones((8, 8)))
+    warning = caught[0].message
+    assert f"slow: {warning.message}; {warning.help} [CYC330]" in program.explain().sentences()
 
 
 def test_a_warning_stands_at_the_call_and_comes_once():

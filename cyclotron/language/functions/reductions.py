@@ -119,8 +119,8 @@ def _reduction(kind: str, about: str) -> Any:
     Returns
     -------
     ndarray
-        Without the folded axes; of all axes one scalar. Folded in the order of the elements, the last axis
-        fastest, where NumPy adds in pairs: floating sums may differ in the last bits.
+        Without the folded axes; of all axes one scalar. Their order is not promised, as NumPy, which adds in
+        pairs, promises none: floating sums may differ in the last bits.
 
     Raises
     ------

@@ -24,6 +24,7 @@ from cyclotron.language.values.nodes import (
     Apply,
     Constant,
     Element,
+    FoldIndex,
     IndexValue,
     Reduce,
     Tensor,
@@ -74,8 +75,10 @@ class SystemBuilder(Protocol):
     def add_apply(self, op: str, operands: list[int], flags: list[str], span: SpanTuple) -> int:
         """Add an operator of the registry."""
 
-    def add_reduce(self, kind: str, index: str, domain: RegionList, body: int, span: SpanTuple) -> int:
-        """Add a fold over the values of one more index."""
+    def add_reduce(
+        self, kind: str, index: str, domain: RegionList, body: int, any_order: bool, span: SpanTuple
+    ) -> int:
+        """Add a fold over the values of one more index, whose terms may come in any order."""
 
     def add_equation(
         self,
@@ -257,6 +260,7 @@ class _Writer:
             inner[-1].name,
             region_list(region, inner),
             self._expression(body, inner),
+            isinstance(reduce.index, FoldIndex),
             _place(reduce.span),
         )
 

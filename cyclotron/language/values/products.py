@@ -76,7 +76,7 @@ def dot(a: Any, b: Any) -> Any:
     Returns
     -------
     ndarray or scalar
-        Summed in the order of the elements.
+        Summed in an order that is not promised, as in NumPy.
 
     Raises
     ------

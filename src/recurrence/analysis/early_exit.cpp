@@ -5,111 +5,19 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <utility>
 
 #include <cyclotron/support/overloaded.hpp>
 
+#include "copy_results.hpp"
+#include "exit_loops.hpp"
+
 namespace cyclotron::recurrence {
 
+namespace exits {
+
 namespace {
-
-std::int64_t coefficient(const Affine& form, std::size_t variable) {
-  return variable < form.coefficients.size() ? form.coefficients[variable] : 0;
-}
-
-/// The variable that alone is in a form, if one is.
-std::optional<std::size_t> only_variable(const Affine& form) {
-  std::optional<std::size_t> found;
-  for (std::size_t v = 0; v < form.coefficients.size(); ++v) {
-    if (form.coefficients[v] == 0) continue;
-    if (found) return std::nullopt;
-    found = v;
-  }
-  return found;
-}
-
-constexpr std::int64_t far = std::int64_t{1} << 60;
-
-struct Interval {
-  std::int64_t first = -far;
-  std::int64_t last = far;
-};
-
-/// Of an index by the constraints that name it alone.
-Interval interval_of(const std::vector<Constraint>& conjunction, std::size_t variable) {
-  Interval result;
-  for (const auto& constraint : conjunction) {
-    const auto& form = constraint.form;
-    const auto a = coefficient(form, variable);
-    if (constraint.modulus != 0 || only_variable(form) != variable || (a != 1 && a != -1)) continue;
-    const std::int64_t bound = a == 1 ? -form.constant : form.constant;
-    if (constraint.equality || a == 1) result.first = std::max(result.first, bound);
-    if (constraint.equality || a == -1) result.last = std::min(result.last, bound);
-  }
-  return result;
-}
-
-Interval interval_of(const Equation& equation, std::size_t variable) {
-  Interval result{far, -far};
-  for (const auto& conjunction : equation.domain) {
-    const auto [first, last] = interval_of(conjunction, variable);
-    result.first = std::min(result.first, first);
-    result.last = std::max(result.last, last);
-  }
-  return result;
-}
-
-std::optional<std::int64_t> pinned(const Equation& equation, std::size_t variable) {
-  const auto [first, last] = interval_of(equation, variable);
-  return first == last ? std::optional(first) : std::nullopt;
-}
-
-/// An index of some equations, inside others: each of these has one value, or is that of a loop around.
-struct Loop {
-  std::vector<std::string> names;  ///< Of the indices, its own the last.
-  std::vector<std::optional<std::int64_t>> around;
-  [[nodiscard]] std::size_t variable() const { return names.size() - 1; }
-
-  [[nodiscard]] bool holds(const Equation& equation) const {
-    if (equation.indices.size() < names.size() ||
-        !std::equal(names.begin(), names.end(), equation.indices.begin()))
-      return false;
-    for (std::size_t v = 0; v < around.size(); ++v) {
-      if (around[v] && pinned(equation, v) != around[v]) return false;
-    }
-    return true;
-  }
-};
-
-/// The loop that an equation of a flag names with its index: its elements are those of its iterations, in each of the
-/// loops around.
-std::optional<Loop> loop_of(const Equation& equation) {
-  std::vector<std::size_t> variables;
-  for (const Affine& form : equation.index) {
-    const auto variable = only_variable(form);
-    if (!variable || *variable >= equation.indices.size() || coefficient(form, *variable) != 1 ||
-        (!variables.empty() && *variable <= variables.back()))
-      return std::nullopt;
-    variables.push_back(*variable);
-  }
-  if (variables.empty()) return std::nullopt;
-  const auto end = equation.indices.begin() + static_cast<std::ptrdiff_t>(variables.back() + 1);
-  Loop result{{equation.indices.begin(), end}, {}};
-  for (std::size_t v = 0; v < variables.back(); ++v) {
-    const auto value = pinned(equation, v);
-    const bool is_loop = std::ranges::find(variables, v) != variables.end();
-    if (!is_loop && !value) return std::nullopt;
-    result.around.push_back(is_loop ? std::nullopt : value);
-  }
-  return result;
-}
-
-/// Place of a loop's index in a tensor that the loop computes, and of those of the loops around.
-struct Axis {
-  std::size_t dimension;
-  std::int64_t offset;
-  std::map<std::size_t, Affine> around{};  ///< By dimension.
-  bool operator==(const Axis&) const = default;
-};
 
 enum class Truth : std::uint8_t { no, yes, unknown };
 
@@ -163,6 +71,21 @@ class ExitAnalysis {
 
   /// Of a flag that stays false: the equation that sees what the loop does after that.
   [[nodiscard]] std::optional<EquationId> obstacle() const { return is_flag_ ? obstacle_ : std::nullopt; }
+  /// The index of a loop around on which the iterations of this one depend; empty: there is none.
+  [[nodiscard]] std::string bounded_by() const {
+    std::string result;
+    each_equation(flag_, true, [&](const Equation& equation) {
+      for (const auto& conjunction : equation.domain) {
+        for (const auto& constraint : conjunction) {
+          if (constraint.modulus != 0 || coefficient(constraint.form, variable_) == 0) continue;
+          for (std::size_t v = 0; v < variable_; ++v) {
+            if (coefficient(constraint.form, v) != 0) result = loop_.names[v];
+          }
+        }
+      }
+    });
+    return result;
+  }
   /// Of the loop's tensors that have its index.
   [[nodiscard]] const std::map<TensorId, Axis>& axes() const { return axes_; }
   /// The last iteration.
@@ -528,164 +451,16 @@ class ExitAnalysis {
   std::map<TensorId, Settling> settled_;          // None also of those in hand.
 };
 
-/// Copies the values that a run of a loop leaves to the next one.
-class ResultCopier {
- public:
-  ResultCopier(const System& system, const Loop& loop, const std::map<TensorId, Axis>& axes,
-               std::int64_t last)
-      : result_(system), loop_(loop), axes_(axes), last_(last) {}
-
-  System run() {
-    const std::size_t equations = result_.equations.size();
-    if (!loop_.around.back()) return std::move(result_);  // nothing comes after the loop in those around
-    for (std::size_t e = 0; e < equations; ++e)
-      result_.equations[e].expr = replaced(ExprId(result_.equations[e].expr));
-    for (std::size_t e = 0; e < equations; ++e) {
-      const auto copy = copies_.find(result_.equations[e].target);
-      if (copy != copies_.end() && loop_.holds(result_.equations[e]))
-        add_copy(result_.equations[e], copy->second);
-    }
-    return std::move(result_);
-  }
-
- private:
-  /// True where the access is to what an earlier run of the loop left.
-  [[nodiscard]] bool is_result(const Access& access, const Axis& axis) const {
-    const Affine& form = access.index[axis.dimension];
-    if (!std::ranges::all_of(form.coefficients, [](auto c) { return c == 0; }) ||
-        form.constant != last_ + axis.offset)
-      return false;
-    return std::ranges::any_of(axis.around, [&](const auto& outer) {
-      const Affine& at = access.index[outer.first];
-      return only_variable(at) != only_variable(outer.second) || at.constant != outer.second.constant;
-    });
-  }
-
-  /// The expression with the copies in place of the results; itself where it reads none.
-  ExprId replaced(ExprId id) {
-    Expr expr = result_.at(id);
-    const bool changed =
-        std::visit(Overloaded{[](const Constant&) { return false; }, [](const Index&) { return false; },
-                              [&](Access& access) { return replace(access); },
-                              [&](Apply& apply) {
-                                bool any = false;
-                                for (ExprId& operand : apply.operands) {
-                                  const ExprId old = operand;
-                                  operand = replaced(old);
-                                  any = any || operand != old;
-                                }
-                                return any;
-                              },
-                              [&](Reduce& reduce) {
-                                const ExprId old = reduce.body;
-                                reduce.body = replaced(old);
-                                return reduce.body != old;
-                              }},
-                   expr.node);
-    return changed ? add(std::move(expr)) : id;
-  }
-
-  bool replace(Access& access) {
-    const auto axis = axes_.find(access.tensor);
-    if (axis == axes_.end() || !is_result(access, axis->second)) return false;
-    access.index.erase(access.index.begin() + static_cast<std::ptrdiff_t>(axis->second.dimension));
-    access.tensor = copy_of(access.tensor, axis->second.dimension);
-    return true;
-  }
-
-  TensorId copy_of(TensorId tensor, std::size_t dimension) {
-    const auto [known, is_new] = copies_.try_emplace(tensor, TensorId(result_.tensors.size()));
-    if (!is_new) return known->second;
-    Tensor copy = result_.at(tensor);
-    copy.variable = copy.user_name();
-    copy.role = Role::local;
-    copy.shape.erase(copy.shape.begin() + static_cast<std::ptrdiff_t>(dimension));
-    copy.tile.erase(copy.tile.begin() + static_cast<std::ptrdiff_t>(dimension));
-    do copy.name += "_end";
-    while (std::ranges::find(result_.tensors, copy.name, &Tensor::name) != result_.tensors.end());
-    result_.tensors.push_back(std::move(copy));
-    return known->second;
-  }
-
-  ExprId add(Expr expr) {
-    result_.exprs.push_back(std::move(expr));
-    return ExprId(result_.exprs.size() - 1);
-  }
-
-  /// The copy of what an equation assigns in the last iteration, one step after the loop.
-  void add_copy(const Equation& equation, TensorId target) {
-    const std::size_t variable = loop_.variable();
-    std::vector<std::optional<std::int64_t>> fixed(equation.indices.size());
-    fixed[variable] = last_;
-    for (std::size_t v = variable + 1; v < fixed.size(); ++v) fixed[v] = pinned(equation, v);
-    Equation copy{target, {}, {}, {}, {}, equation.span};
-    for (std::size_t v = 0; v < fixed.size(); ++v) {
-      if (!fixed[v]) copy.indices.push_back(equation.indices[v]);
-    }
-    const auto moved = [&](const Affine& form) {
-      Affine result{{}, form.constant};
-      for (std::size_t v = 0; v < fixed.size(); ++v) {
-        if (fixed[v]) {
-          result.constant += coefficient(form, v) * *fixed[v];
-        } else {
-          result.coefficients.push_back(coefficient(form, v));
-        }
-      }
-      return result;
-    };
-    for (const auto& conjunction : equation.domain) {
-      std::vector<Constraint> all;
-      bool holds = true;
-      for (Constraint constraint : conjunction) {
-        constraint.form.constant -= coefficient(constraint.form, variable - 1);  // one step later
-        constraint.form = moved(constraint.form);
-        const auto& [form, equality, modulus, most] = constraint;
-        if (!std::ranges::all_of(form.coefficients, [](auto c) { return c == 0; })) {
-          all.push_back(std::move(constraint));
-        } else if (modulus == 0) {
-          holds = holds && (equality ? form.constant == 0 : form.constant >= 0);
-        } else {
-          holds = holds && ((form.constant % modulus) + modulus) % modulus <= most;
-        }
-      }
-      if (holds) copy.domain.push_back(std::move(all));
-    }
-    if (copy.domain.empty()) return;
-    Access access{equation.target, {}};
-    for (const Affine& form : equation.index) access.index.push_back(moved(form));
-    copy.index = access.index;
-    copy.index.erase(copy.index.begin() + static_cast<std::ptrdiff_t>(axes_.at(equation.target).dimension));
-    copy.expr = add({std::move(access), equation.span});
-    result_.equations.push_back(std::move(copy));
-  }
-
-  System result_;
-  const Loop& loop_;
-  const std::map<TensorId, Axis>& axes_;
-  std::int64_t last_;
-  std::map<TensorId, TensorId> copies_;
-};
-
-/// The loop of a tensor that may be a flag.
-std::optional<Loop> flag_loop(const System& system, TensorId flag) {
-  const Tensor& tensor = system.at(flag);
-  if (tensor.dtype != DType::boolean || tensor.role != Role::local || tensor.shape.empty())
-    return std::nullopt;
-  for (const Equation& equation : system.equations) {
-    if (equation.target != flag) continue;
-    if (auto loop = loop_of(equation)) return loop;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
+
+}  // namespace exits
 
 std::vector<EarlyExit> early_exits(const System& system) {
   std::vector<EarlyExit> result;
   for (std::size_t t = 0; t < system.tensors.size(); ++t) {
-    const auto loop = flag_loop(system, TensorId(t));
+    const auto loop = exits::flag_loop(system, TensorId(t));
     if (!loop) continue;
-    if (auto exit = ExitAnalysis(system, *loop, TensorId(t)).run()) result.push_back(std::move(*exit));
+    if (auto exit = exits::ExitAnalysis(system, *loop, TensorId(t)).run()) result.push_back(std::move(*exit));
   }
   return result;
 }
@@ -693,10 +468,13 @@ std::vector<EarlyExit> early_exits(const System& system) {
 std::vector<LostExit> lost_exits(const System& system) {
   std::vector<LostExit> result;
   for (std::size_t t = 0; t < system.tensors.size(); ++t) {
-    const auto loop = flag_loop(system, TensorId(t));
+    const auto loop = exits::flag_loop(system, TensorId(t));
     if (!loop) continue;
-    ExitAnalysis analysis(system, *loop, TensorId(t));
-    if (!analysis.run() && analysis.obstacle()) result.push_back({TensorId(t), *analysis.obstacle()});
+    exits::ExitAnalysis analysis(system, *loop, TensorId(t));
+    if (analysis.run()) continue;
+    const auto because = analysis.obstacle();
+    auto outer = because ? std::string() : analysis.bounded_by();
+    if (because || !outer.empty()) result.push_back({TensorId(t), because, std::move(outer)});
   }
   return result;
 }
@@ -704,10 +482,10 @@ std::vector<LostExit> lost_exits(const System& system) {
 System copy_results(const System& system) {
   System result = system;
   for (std::size_t t = 0; t < system.tensors.size(); ++t) {
-    const auto loop = flag_loop(result, TensorId(t));
+    const auto loop = exits::flag_loop(result, TensorId(t));
     if (!loop || std::ranges::all_of(loop->around, &std::optional<std::int64_t>::has_value)) continue;
-    ExitAnalysis analysis(result, *loop, TensorId(t));
-    if (analysis.run()) result = ResultCopier(result, *loop, analysis.axes(), analysis.last()).run();
+    exits::ExitAnalysis analysis(result, *loop, TensorId(t));
+    if (analysis.run()) result = exits::copy_results(result, *loop, analysis.axes(), analysis.last());
   }
   return result;
 }

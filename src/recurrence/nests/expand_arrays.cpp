@@ -374,7 +374,9 @@ class Expansion {
               return add(std::move(result), expr.span);
             },
             [&](const Reduce& reduce) {
-              Reduce result{reduce.kind, embedding_.of(id), {}, {}};
+              Reduce result = reduce;
+              result.index = embedding_.of(id);
+              result.domain.clear();
               const auto inner = extended(old, variables);
               for (const auto& conjunction : reduce.domain) {
                 auto& all = result.domain.emplace_back();

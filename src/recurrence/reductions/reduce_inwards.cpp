@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <cyclotron/recurrence/sets.hpp>
@@ -158,6 +159,19 @@ class Halver {
 System reduce_inwards(const System& system, const std::vector<std::string>& indices) {
   System result = system;
   for (const auto& index : indices) result = Halver(result, index).run();
+  return result;
+}
+
+std::vector<std::string> indices_in_any_order(const System& system) {
+  std::set<std::string> ordered;
+  for (const auto& expr : system.exprs) {
+    const auto* reduce = std::get_if<Reduce>(&expr.node);
+    if (reduce == nullptr || reduce->any_order) continue;
+    const auto dtype = dtype_of(system, reduce->body);
+    if (!dtype || operators::is_floating(*dtype)) ordered.insert(reduce->index);
+  }
+  auto result = reduced_indices(system);
+  std::erase_if(result, [&](const std::string& index) { return ordered.contains(index); });
   return result;
 }
 

@@ -25,6 +25,7 @@ struct LostLoop {
   std::string flag;  ///< Its name in the kernel's text.
   std::string
       because;  ///< The variable that sees what the loop does after its end; empty: the flag is late in some PEs.
+  std::string bounded_by;  ///< Else the index of a loop around, which tells where this one starts or ends.
   std::int64_t steps = 0;
   Span span;
 };
@@ -45,6 +46,12 @@ struct Compiled {
   /// CYC330: that a placement which would be much faster than the default was refused, and the reason.
   std::optional<Diagnostic> warning{};
 };
+
+/// The system with its reductions in the order of the schedule: that which `compile` makes a program of.
+/// Throws ScheduleError CYC318 where the schedule's order is none of the system's reductions.
+[[nodiscard]] recurrence::System reorder_reductions(const recurrence::System& system,
+                                                    const schedule::Schedule& schedule,
+                                                    const machine::Machine& machine);
 
 /// Compiles for concrete shapes. Time and memory do not depend on the number of PEs or points.
 /// Throws the errors of the stages; without a schedule, those of the first default where none is legal and

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,10 +29,11 @@ struct EarlyExit {
 /// Requires: verify(system).
 [[nodiscard]] std::vector<EarlyExit> early_exits(const System& system);
 
-/// A flag that stays false in a loop that has no early exit by it.
+/// A flag that stays false, or would, in a loop that has no early exit by it.
 struct LostExit {
   TensorId flag;
-  EquationId because;  ///< Sees what the loop does after that.
+  std::optional<EquationId> because;  ///< Sees what the loop does after that.
+  std::string bounded_by;  ///< Else the index of a loop around, which tells where this one starts or ends.
 };
 [[nodiscard]] std::vector<LostExit> lost_exits(const System& system);
 

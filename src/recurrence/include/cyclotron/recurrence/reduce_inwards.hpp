@@ -16,4 +16,8 @@ namespace cyclotron::recurrence {
 /// the middle at some points and on both at others.
 [[nodiscard]] System reduce_inwards(const System& system, const std::vector<std::string>& indices);
 
+/// The indices whose reductions do not mind the order of their terms: they promise none, or are exact, as those of whole
+/// numbers are. In the order of the equations.
+[[nodiscard]] std::vector<std::string> indices_in_any_order(const System& system);
+
 }  // namespace cyclotron::recurrence

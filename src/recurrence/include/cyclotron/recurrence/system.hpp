@@ -107,6 +107,7 @@ struct Reduce {
   Region domain;
   ExprId body;
   bool descending = false;
+  bool any_order = false;  ///< Of a whole array, as NumPy does it, which promises no order.
   bool operator==(const Reduce&) const = default;
 };
 struct Expr {

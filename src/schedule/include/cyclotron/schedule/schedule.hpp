@@ -139,6 +139,8 @@ struct Placement {
 struct Placements {
   std::vector<Placement> defaults;  ///< As `defaults` has them.
   std::vector<Placement> others;    ///< All others of plain indices, those that cost least first.
+  /// Of all these, with reductions over indices in space inwards: those that may be in any order and gain by it.
+  std::vector<Placement> inwards;
 };
 
 /// Placements where the user gives no schedule. `grid` is as that of `defaults`.

@@ -1,0 +1,49 @@
+"""Warnings of what makes a program slow: refused placements, loops that run to their bound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cyclotron import _core
+from cyclotron.language.trace.early_exit import is_loop_flag
+from cyclotron.support.errors import PerformanceWarning, Span
+
+# Of a loop that had better end early.
+_MANY_STEPS = 16
+
+
+def _runs_to_its_bound(loop: dict[str, Any]) -> PerformanceWarning:
+    """Return the warning for a loop that its flag does not end."""
+    seen = loop["because"]
+    if seen:
+        why = f"what it does after its end may show in `{seen}`"
+        help = (
+            f"start `{seen}` with zeros if the loop fills it; else change and read it outside the loop only"
+        )
+    elif loop["bounded_by"]:
+        why = f"its range depends on `{loop['bounded_by']}`, the index of a loop around it"
+        help = f"give it the same range in each iteration of `{loop['bounded_by']}`"
+    else:
+        why = "its flag does not reach all PEs in the iteration that it ends"
+        help = "let fewer PEs have its data, e.g. by `fold`, or reduce by `inwards` or a tree"
+    return PerformanceWarning(
+        f"a loop goes through all of its {loop['steps']:,} iterations after its end: {why}",
+        code="CYC331",
+        span=Span(*loop["span"]),
+        help=help,
+    )
+
+
+def performance_warnings(compiled: _core.Compiled) -> list[PerformanceWarning]:
+    """Return a warning for each reason for which a program is slower than it could be.
+
+    Parameters
+    ----------
+    compiled : _core.Compiled
+    """
+    warnings = [
+        _runs_to_its_bound(loop)
+        for loop in compiled.lost_loops
+        if is_loop_flag(loop["flag"]) and loop["steps"] >= _MANY_STEPS
+    ]
+    return warnings if compiled.warning is None else [*warnings, compiled.warning]

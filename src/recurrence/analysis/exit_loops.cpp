@@ -1,0 +1,97 @@
+#include "exit_loops.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cyclotron::recurrence::exits {
+
+std::int64_t coefficient(const Affine& form, std::size_t variable) {
+  return variable < form.coefficients.size() ? form.coefficients[variable] : 0;
+}
+
+std::optional<std::size_t> only_variable(const Affine& form) {
+  std::optional<std::size_t> found;
+  for (std::size_t v = 0; v < form.coefficients.size(); ++v) {
+    if (form.coefficients[v] == 0) continue;
+    if (found) return std::nullopt;
+    found = v;
+  }
+  return found;
+}
+
+namespace {
+
+/// Of an index by the constraints that name it alone.
+Interval interval_of(const std::vector<Constraint>& conjunction, std::size_t variable) {
+  Interval result;
+  for (const auto& constraint : conjunction) {
+    const auto& form = constraint.form;
+    const auto a = coefficient(form, variable);
+    if (constraint.modulus != 0 || only_variable(form) != variable || (a != 1 && a != -1)) continue;
+    const std::int64_t bound = a == 1 ? -form.constant : form.constant;
+    if (constraint.equality || a == 1) result.first = std::max(result.first, bound);
+    if (constraint.equality || a == -1) result.last = std::min(result.last, bound);
+  }
+  return result;
+}
+
+}  // namespace
+
+Interval interval_of(const Equation& equation, std::size_t variable) {
+  Interval result{far, -far};
+  for (const auto& conjunction : equation.domain) {
+    const auto [first, last] = interval_of(conjunction, variable);
+    result.first = std::min(result.first, first);
+    result.last = std::max(result.last, last);
+  }
+  return result;
+}
+
+std::optional<std::int64_t> pinned(const Equation& equation, std::size_t variable) {
+  const auto [first, last] = interval_of(equation, variable);
+  return first == last ? std::optional(first) : std::nullopt;
+}
+
+bool Loop::holds(const Equation& equation) const {
+  if (equation.indices.size() < names.size() ||
+      !std::equal(names.begin(), names.end(), equation.indices.begin()))
+    return false;
+  for (std::size_t v = 0; v < around.size(); ++v) {
+    if (around[v] && pinned(equation, v) != around[v]) return false;
+  }
+  return true;
+}
+
+std::optional<Loop> loop_of(const Equation& equation) {
+  std::vector<std::size_t> variables;
+  for (const Affine& form : equation.index) {
+    const auto variable = only_variable(form);
+    if (!variable || *variable >= equation.indices.size() || coefficient(form, *variable) != 1 ||
+        (!variables.empty() && *variable <= variables.back()))
+      return std::nullopt;
+    variables.push_back(*variable);
+  }
+  if (variables.empty()) return std::nullopt;
+  const auto end = equation.indices.begin() + static_cast<std::ptrdiff_t>(variables.back() + 1);
+  Loop result{{equation.indices.begin(), end}, {}};
+  for (std::size_t v = 0; v < variables.back(); ++v) {
+    const auto value = pinned(equation, v);
+    const bool is_loop = std::ranges::find(variables, v) != variables.end();
+    if (!is_loop && !value) return std::nullopt;
+    result.around.push_back(is_loop ? std::nullopt : value);
+  }
+  return result;
+}
+
+std::optional<Loop> flag_loop(const System& system, TensorId flag) {
+  const Tensor& tensor = system.at(flag);
+  if (tensor.dtype != DType::boolean || tensor.role != Role::local || tensor.shape.empty())
+    return std::nullopt;
+  for (const Equation& equation : system.equations) {
+    if (equation.target != flag) continue;
+    if (auto loop = loop_of(equation)) return loop;
+  }
+  return std::nullopt;
+}
+
+}  // namespace cyclotron::recurrence::exits
