@@ -11,7 +11,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -195,8 +194,16 @@ class DefaultSearch {
   /// With reductions inwards where that is much faster by the estimates, and as the kernel has them where that is refused.
   void try_placement(const schedule::Placement& placement, std::size_t most) {
     const auto before = choices_.size();
-    if (const auto* other = inwards(placement)) try_order(*other, std::min(most, most_of_one));
+    if (const auto* other = inwards(placement)) {
+      if (tried_.contains(key(*other))) return;
+      try_order(*other, std::min(most, most_of_one));
+    }
     if (choices_.size() == before) try_order(placement, most);
+  }
+
+  using Key = std::pair<std::vector<std::string>, std::vector<std::string>>;
+  static Key key(const schedule::Placement& placement) {
+    return {placement.schedule.space_indices, placement.schedule.inward_indices};
   }
 
   [[nodiscard]] const schedule::Placement* inwards(const schedule::Placement& placement) const {
@@ -214,9 +221,7 @@ class DefaultSearch {
   }
 
   void try_order(const schedule::Placement& placement, std::size_t most) {
-    const auto& [space, inwards] =
-        std::tie(placement.schedule.space_indices, placement.schedule.inward_indices);
-    if (!tried_.emplace(space, inwards).second) return;
+    if (!tried_.insert(key(placement)).second) return;
     try {
       auto& variant = this->variant(placement.schedule);
       keep(placement, variant, variant.search.run(placement.schedule, {.most = most, .prove = false}));
@@ -344,13 +349,13 @@ class DefaultSearch {
     return result;
   }
 
-  using Names = std::vector<std::string>;
   const machine::Machine& machine_;
   const Log& log_;
   schedule::Placements placements_;
   std::size_t budget_;
-  std::map<Names, Variant> variants_;        ///< By the indices over which reductions go inwards.
-  std::set<std::pair<Names, Names>> tried_;  ///< Space and those indices.
+  std::map<std::vector<std::string>, Variant>
+      variants_;         ///< By the indices over which reductions go inwards.
+  std::set<Key> tried_;  ///< Space and those indices.
   std::vector<Choice> choices_;
   std::vector<Refused> refused_;
   std::optional<Refusal> first_refusal_;
