@@ -277,6 +277,21 @@ def test_a_sum_of_no_arrays_is_python_s_zero() -> None:
 
 
 @cy.kernel
+def added_never(u):
+    total = -0.0
+    for _ in range(2):
+        if 0:
+            total += u
+    return total
+
+
+def test_what_is_added_never_leaves_a_number_as_it_is() -> None:
+    """Its sign, and that it is a number."""
+    found = added_never(np.ones(2))
+    assert (np.shape(found), np.signbit(found)) == ((), True)
+
+
+@cy.kernel
 def sums_before(u):
     y = cy.zeros_like(u)
     for i in range(len(u)):

@@ -24,6 +24,8 @@ def loop_sum(value: Any, total: Any, *, name: str, negative: bool = False) -> An
     TraceError
         CYC113 if `e` reads the array: it may change between the iterations.
     """
+    if isinstance(total, int):  # of no arrays
+        return value
     if not isinstance(value, SymbolicArray) or isinstance(value, LazyArray):
         total = _as_added(total, value)
         return _in_order(value - total if negative else value + total)
