@@ -143,6 +143,18 @@ def test_blocks_of_the_reference_do_not_run() -> None:
     assert not seen
 
 
+@cy.kernel
+def with_a_print(x):
+    y = 1 / x
+    cy.debug.print("first {}", y[0])
+    return y
+
+
+def test_what_a_kernel_prints_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(warned(with_a_print.compile(np.zeros(2)))) == 1
+    assert capsys.readouterr().out == "first inf\n"
+
+
 def test_a_body_that_takes_long_is_left() -> None:
     """The program's own time is the most that it may take; the line is not told then."""
 

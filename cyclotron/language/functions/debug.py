@@ -22,6 +22,7 @@ from typing import Any
 
 from cyclotron.language.trace import prints
 from cyclotron.language.trace.trace import traced
+from cyclotron.language.values.numpy_warnings import LOOK
 
 __all__ = ["print"]
 
@@ -66,5 +67,5 @@ def print(text: str, *values: Any) -> None:
     """
     if traced():
         prints.record(text, values)
-    else:
+    elif LOOK.get() is None:
         builtins.print(text.format(*values))
