@@ -325,3 +325,17 @@ def test_numbers_of_a_case_have_the_dtype_of_the_others() -> None:
     """In the condition's, truth values, -2.0 + 0 was true."""
     for u in (np.zeros(3), np.array([2.0, 3.0, -1.0])):
         assert np.array_equal(numbers_alone_in_a_case(u), numbers_alone_in_a_case.reference(u))
+
+
+@cy.kernel
+def times_tests(u, v):
+    return u * math.prod(v[k] < 0 for k in range(len(v))), u + sum(v[k] for k in range(len(v)))
+
+
+@pytest.mark.parametrize("n", [0, 2])
+def test_over_nothing_tests_make_a_number_of_python(n: int) -> None:
+    """That of no int64 adopts int32, which those of some do not."""
+    u, v = np.array([1, 2], "int32"), np.full(n, -1, "int64")
+    for one, right in zip(times_tests(u, v), times_tests.reference(u, v), strict=True):
+        assert np.array_equal(one, right)
+        assert one.dtype == right.dtype

@@ -422,8 +422,9 @@ def _reduce(
     region = scope.region
     if kind not in _NEUTRAL:
         kind = _of_python(kind, operand(term) if expression is None else expression)
-    if expression is None and kind in _NEUTRAL and builtins.all(map(is_empty, region)):
-        return _NEUTRAL[kind]  # no array takes part
+    nothing = kind in _NEUTRAL and builtins.all(map(is_empty, region))
+    if expression is None and nothing:
+        return _NEUTRAL[kind]
     if expression is None:
         return _of_arrays(kind, index, region, term, span)
     if skip_empty and isinstance(expression, Reduce):
@@ -431,7 +432,8 @@ def _reduce(
     if isinstance(expression, Constant):
         expression = retyped(explicit_cast(expression, expression.dtype), expression.type)
     known = range_of_reduction(kind, index, region, expression.type.range)
-    return Reduce(kind, index, region, expression, span, replace(expression.type, range=known))
+    weak = expression.type.weak or (nothing and expression.dtype == "int64")  # then it is Python's number
+    return Reduce(kind, index, region, expression, span, replace(expression.type, weak=weak, range=known))
 
 
 def _term_of(body: Body, at: Affine, kind: str, region: Region) -> object:
