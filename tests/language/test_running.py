@@ -52,14 +52,11 @@ def test_in_loops_over_time() -> None:
     @cy.kernel
     def totals(a):
         x = a.copy()
-        y = cy.zeros((8, 12))
         for _t in range(2):
             x = x + np.cumsum(x, axis=0) / 10
-            y[1::2] = np.repeat(x, 2, axis=1)
-        return x, y
+        return x
 
-    for found, expected in zip(totals(A), totals.reference(A), strict=True):
-        np.testing.assert_array_equal(found, expected, strict=True)
+    np.testing.assert_array_equal(totals(A), totals.reference(A), strict=True)
 
 
 def test_running_sums_take_a_line_of_pes_each_and_no_more_than_their_length() -> None:

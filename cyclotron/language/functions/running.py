@@ -118,10 +118,11 @@ def _placed(
     """An array of the elements that lie at places, by what tells these of an index."""
 
     def element_at(index: Sequence[Affine]) -> Element:
-        *others, (_, last) = places(index)
-        result = array.at(last)
-        for where, at in reversed(others):
-            result = choose_by_indices(Condition(where), array.at(at), result)
+        found = places(index)
+        result, rest = array.at(found[-1][1]), found[-1][0]
+        for where, at in reversed(found[:-1]):
+            result = choose_by_indices(Condition(where, rest), array.at(at), result)
+            rest = EVERYWHERE  # the others tell where they are
         return result
 
     return LazyArray(tuple(shape), array.dtype_name, element_at, (array,))

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from cyclotron.language.values import broadcasting, dispatch
-from cyclotron.language.values.affine import Affine, Index, Region
+from cyclotron.language.values.affine import EVERYWHERE, Affine, Index, Region
 from cyclotron.language.values.broadcasting import Shape
 from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.context import active_recorder
@@ -306,7 +306,11 @@ class SymbolicArray(Array):
 
 def by_cases(array: Any, cases: Sequence[tuple[Region, Any]]) -> Any:
     """The elements that subscripts take in each of their cases."""
-    parts = [(Condition(region), array[key]) for region, key in cases]
+    rest = [EVERYWHERE for _ in cases[2:]] + [region for region, _ in cases[-1:]]  # cases tell where they are
+    parts = [
+        (Condition(region, others), array[key])
+        for (region, key), others in zip(cases, [*rest, EVERYWHERE], strict=False)
+    ]
     *others, (_, last) = parts
 
     def chosen(of: Callable[[Any], Element]) -> Element:

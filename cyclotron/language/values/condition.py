@@ -66,11 +66,14 @@ class OfIndices(Arithmetic):
 class Condition(OfIndices):
     """A condition on indices: a union of conjunctions of affine constraints; in arithmetic it is 0 or 1."""
 
-    __slots__ = ("region",)
+    __slots__ = ("complement", "region")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, complement: Region | None = None) -> None:
         self.region = region
+        self.complement = (
+            complement  # where it does not hold, as far as anybody asks; by default found if asked
+        )
 
     def __eq__(self, other: object) -> Any:
         if not isinstance(other, Condition):
@@ -94,7 +97,7 @@ class Condition(OfIndices):
 
     def negated(self) -> Condition:
         """The condition that holds where this one does not."""
-        return Condition(subtract(EVERYWHERE, self.region))
+        return Condition(subtract(EVERYWHERE, self.region) if self.complement is None else self.complement)
 
     def __invert__(self) -> Condition:
         raise inverted("a condition on indices")

@@ -531,7 +531,9 @@ def map_forms(value: Element, change: Callable[[Affine], Affine]) -> Element:
         if isinstance(part, Reduce):
             return Reduce(part.kind, part.index, region_of(part.region), operands[0], part.span, part.type)
         if isinstance(part, Choose):
-            test = Condition(region_of(part.condition.region))
+            known = part.condition.complement
+            complement = None if known is None else region_of(known)
+            test = Condition(region_of(part.condition.region), complement)
             return Choose(test, operands[0], operands[1], part.span, part.type)
         return rebuild(part, operands)
 
