@@ -241,6 +241,10 @@ def block(parts: int) -> Fold:
     >>> cy.Schedule().space("i").fold(i=cy.block(4))
     cy.Schedule().space("i").fold(i=cy.block(4))
     """
+    if isinstance(parts, list):
+        raise unfit(
+            "`block` has a list, and folds a dimension of the grid", "join arrays by cy.vstack and cy.hstack"
+        )
     return Fold("block", parts)
 
 

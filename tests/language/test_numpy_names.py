@@ -108,6 +108,19 @@ def test_arrays_as_subscripts():
         np.testing.assert_array_equal(found, expected)
 
 
+ROWS = np.array([True, False, True])
+
+
+@cy.kernel
+def by_a_mask_of_the_host(x):
+    return x[ROWS], x[:, [False, True]]
+
+
+def test_masks_of_the_host_are_places():
+    for found, expected in zip(by_a_mask_of_the_host(CUBE), (CUBE[ROWS], CUBE[:, 1:]), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
 @cy.kernel
 def assigned_places(x, i, mask):
     y, z, u = x.copy(), x.copy(), x.copy()

@@ -128,7 +128,13 @@ def _each_axis(array: SymbolicArray, key: Any) -> list[Any]:
     keys = [*key] if isinstance(key, tuple) else [key]
     rest = array.ndim - sum(one is not None and one is not Ellipsis for one in keys)
     at = next((n for n, one in enumerate(keys) if one is Ellipsis), len(keys))
-    return [*keys[:at], *[slice(None)] * rest, *keys[at + 1 :]]
+    return [_places(one) for one in (*keys[:at], *[slice(None)] * rest, *keys[at + 1 :])]
+
+
+def _places(key: Any) -> Any:
+    """A subscript; of a mask of the host, which is known, the places where it holds."""
+    is_mask = isinstance(key, (np.ndarray, list)) and np.ndim(key) == 1 and np.asarray(key).dtype == np.bool_
+    return np.flatnonzero(key) if is_mask else key
 
 
 def _is_number(key: Any) -> bool:
