@@ -106,12 +106,14 @@ def _of_arrays(source: Source, target: ast.expr, value: ast.expr) -> EquationSha
 
 
 def _factors(source: Source, value: ast.expr) -> list[ast.expr]:
-    """The two factors of a product of matrices; none of other values."""
+    """The two factors of a product of whole matrices; none of other values."""
+    factors: list[ast.expr] = []
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.MatMult):
-        return [value.left, value.right]
-    if isinstance(value, ast.Call) and len(value.args) == 2:
-        return value.args if source.meaning(value.func) in (dot, matmul, np.dot, np.matmul) else []
-    return []
+        factors = [value.left, value.right]
+    elif isinstance(value, ast.Call) and source.meaning(value.func) in (dot, matmul, np.dot, np.matmul):
+        factors = value.args
+    named = all(isinstance(_transposed(one)[0], ast.Name) for one in factors)
+    return factors if named and len(factors) == 2 else []
 
 
 def _transposed(operand: ast.expr) -> tuple[ast.expr, int]:
