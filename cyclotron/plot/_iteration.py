@@ -184,6 +184,12 @@ class _Picture:
     def _node_handles(self) -> list[Any]:
         from matplotlib.lines import Line2D
 
+        labels = {
+            s.number: f"{self._operation(s)} at ({', '.join(s.coordinates)})" for s in self._dataflow.spaces
+        }
+        for number, points in self._points.items():  # one statement may have several spaces
+            if points and list(labels.values()).count(labels[number]) > 1:
+                labels[number] += f", from {', '.join(map(str, points[0]))}"
         return [
             Line2D(
                 [],
@@ -193,7 +199,7 @@ class _Picture:
                 markersize=9,
                 markerfacecolor=_FILLS[space.number % len(_FILLS)],
                 markeredgecolor=common.INK,
-                label=f"{self._operation(space)} at ({', '.join(space.coordinates)})",
+                label=labels[space.number],
             )
             for space in self._dataflow.spaces
         ]

@@ -147,6 +147,21 @@ def test_points_of_two_spaces_at_one_place_stand_apart():
     assert not overlaps(on_canvas(figure))
 
 
+def test_points_of_a_stencil_are_large_and_their_spaces_have_names():
+    @cy.kernel
+    def heat(u, steps):
+        for t in range(steps):
+            v = u.copy()
+            v[1:-1] = 0.25 * u[:-2] + 0.5 * u[1:-1] + 0.25 * u[2:]
+            u = v
+        return u
+
+    ax = heat.compile(cy.spec((10,)), 4).plot.iteration_space().axes[0]
+    assert min(circle.radius for circle in ax.patches if isinstance(circle, Circle)) > 0.1
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert len(set(labels)) == len(labels)
+
+
 def test_large_spaces_are_a_corner_and_say_so():
     figure = matmul.compile(square(3000), square(3000)).plot.iteration_space()
     assert count(figure, Circle) == 27
