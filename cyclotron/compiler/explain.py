@@ -104,6 +104,7 @@ class Explanation:
         self._dataflow: Dataflow = program.placed
         # Elements read better over the kernel's indices than over the grid's coordinates.
         self._elements = {(f.name, f.space.name): f.element_text for f in program.dataflow.flows}
+        self._routed = "hop" in set(program.placed.indices) - set(program.dataflow.indices)
 
     @functools.cached_property
     def motions(self) -> tuple[Motion, ...]:
@@ -160,6 +161,8 @@ class Explanation:
                 dict.fromkeys(n for hop in links for n, step in zip(names, hop, strict=True) if step)
             )
             value = "streams" if not flow.computed else "streams, a partial result growing on its way,"
+            if self._routed and flow.space.name.startswith("relay"):
+                what, value = flow.variable, f"goes to its use in line {flow.line} hop by hop"
             senders = [_neighbour(names, hop) for hop in links] + scaled
             moves = " and ".join(f"from PE {sender}" for sender in senders)
             if scaled:

@@ -226,3 +226,11 @@ def test_a_point_source_and_a_probe_are_where_they_are(n):
     for found, expected in zip(result.outputs.values(), wave.reference(*arguments), strict=True):
         np.testing.assert_array_equal(found, expected)
     assert result.cycles <= 7 * 5
+
+
+def test_an_explanation_names_the_way():
+    text = str(S.space("i", "j").explain(product_and_transpose, integers(8, 8), integers(8, 8)))
+    for axis, neighbours in (("j", ("[i, j-1]", "[i, j+1]")), ("i", ("[i-1, j]", "[i+1, j]"))):
+        for neighbour in neighbours:
+            way = f"C goes to its use in line 16 hop by hop along {axis}"
+            assert text.count(f"{way}: PE [i, j] receives it from PE {neighbour}") == 1
