@@ -223,8 +223,10 @@ class DefaultSearch {
   void try_order(const schedule::Placement& placement, std::size_t most) {
     if (!tried_.insert(key(placement)).second) return;
     try {
-      auto& variant = this->variant(placement.schedule);
-      keep(placement, variant, variant.search.run(placement.schedule, {.most = most, .prove = false}));
+      const auto variant = attempt([&] { return &this->variant(placement.schedule); });
+      if (!variant) return;  // an extremum that has terms on both sides of the middle at some points only
+      auto& search = (*variant)->search;
+      keep(placement, **variant, search.run(placement.schedule, {.most = most, .prove = false}));
     } catch (const ShapeError&) {  // memories of a machine of any size cannot be shared by a grid of this one
       if (!misfit_) misfit_ = std::current_exception();
     }
@@ -269,9 +271,9 @@ class DefaultSearch {
   void keep(const schedule::Placement& placement, const Variant& variant,
             Expected<Compiled, Refusal> compiled) {
     if (!compiled) {
+      if (!placement.schedule.inward_indices.empty()) return;  // as it is, it says more
       if (!first_refusal_) first_refusal_ = compiled.error();
-      if (!placement.in_turn && placement.schedule.inward_indices.empty() &&
-          compiled.error().obstacle() != Obstacle::effort)
+      if (!placement.in_turn && compiled.error().obstacle() != Obstacle::effort)
         refused_.push_back({placement, compiled.error()});
       return;
     }

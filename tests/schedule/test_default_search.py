@@ -172,6 +172,20 @@ def test_exact_reductions_go_inwards_and_sums_of_the_text_stay_in_order():
     assert whole.compile(numbers + 0.5).schedule.inward_indices == ("i",)
 
 
+def test_extrema_over_ranges_that_vary_stay_as_they_are():
+    @cy.kernel
+    def largest(A):
+        y = cy.zeros(A.shape[0], dtype="int64")
+        for i in range(A.shape[0]):
+            y[i] = max((A[i, j] * 3 + 1) * (A[i, j] - 2) for j in range(20 * i + 5))
+        return y
+
+    values = np.arange(3 * 45).reshape(3, 45) % 7
+    program = largest.compile(values)
+    assert program.schedule.space_indices == ("j",)
+    np.testing.assert_array_equal(cy.run(program).output, largest.reference(values))
+
+
 @pytest.mark.parametrize("place", [0, 3, 7])
 def test_extrema_inwards_take_nan_and_zeros_as_numpy_does(place):
     @cy.kernel
