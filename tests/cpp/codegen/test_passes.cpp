@@ -21,9 +21,8 @@ std::vector<codegen::ExitFlag> flags_of(const PassInput& input, const dataflow::
   const auto tensor = std::ranges::find(graph.tensors, input.keys.at("flag"), &dataflow::Tensor::name);
   CYC_CHECK(tensor != graph.tensors.end(), input.keys.at("flag"));
   return {{dataflow::TensorId(static_cast<std::size_t>(tensor - graph.tensors.begin())),
-           input.keys.at("loop"), 0, std::stoll(input.keys.at("steps")), std::stoll(input.keys.at("settle")),
-           input.keys.contains("around") ? input.words("around") : std::vector<std::string>{},
-           input.keys.contains("runs") ? std::stoll(input.keys.at("runs")) : 1}};
+           input.keys.at("loop"), 0, std::stoll(input.keys.at("steps")),
+           std::stoll(input.keys.at("settle"))}};
 }
 
 TEST(Passes, ChooseStorage) {
