@@ -134,6 +134,7 @@ class DefaultSearch {
     schedule::Placement placement;
     std::optional<std::int64_t> cycles;
     std::int64_t pes;
+    bool routed;
   };
   struct Refused {
     schedule::Placement placement;
@@ -178,7 +179,7 @@ class DefaultSearch {
       auto compiled =
           variant.search.run(placement.schedule, {.most = most_of_one, .prove = false, .routed = true});
       if (!compiled) continue;
-      keep(schedule::Placement(placement), variant, std::move(compiled));
+      keep(schedule::Placement(placement), variant, std::move(compiled), true);
       refused_.erase(refused_.begin() + static_cast<std::ptrdiff_t>(n--));
     }
   }
@@ -220,13 +221,14 @@ class DefaultSearch {
     return other == nullptr ? placement.cycles : other->cycles;
   }
 
-  void try_order(const schedule::Placement& placement, std::size_t most) {
+  void try_order(const schedule::Placement& placement, std::size_t most, bool routed = false) {
     if (!tried_.insert(key(placement)).second) return;
     try {
       const auto variant = attempt([&] { return &this->variant(placement.schedule); });
       if (!variant) return;  // an extremum that has terms on both sides of the middle at some points only
       auto& search = (*variant)->search;
-      keep(placement, **variant, search.run(placement.schedule, {.most = most, .prove = false}));
+      const CandidateSearch::Limits limits{.most = most, .prove = false, .routed = routed};
+      keep(placement, **variant, search.run(placement.schedule, limits), routed);
     } catch (const ShapeError&) {  // memories of a machine of any size cannot be shared by a grid of this one
       if (!misfit_) misfit_ = std::current_exception();
     }
@@ -236,20 +238,25 @@ class DefaultSearch {
   void try_inwards() {
     const auto times = this->times();
     auto best = best_time();
-    std::vector<std::pair<double, const schedule::Placement*>> hopes;
+    struct Hope {
+      double cycles;
+      const schedule::Placement* placement;
+      bool routed;
+    };
+    std::vector<Hope> hopes;
     for (const auto& inwards : placements_.inwards) {
       for (std::size_t n = 0; n < choices_.size(); ++n) {
         const auto& plain = choices_[n].placement;
         if (plain.schedule.space_indices == inwards.schedule.space_indices)
-          hopes.emplace_back(times[n] * inwards.cycles / plain.cycles, &inwards);
+          hopes.push_back({times[n] * inwards.cycles / plain.cycles, &inwards, choices_[n].routed});
       }
     }
-    std::ranges::stable_sort(hopes, {}, &std::pair<double, const schedule::Placement*>::first);
+    std::ranges::stable_sort(hopes, {}, &Hope::cycles);
     hopes.resize(std::min(hopes.size(), most_inwards));
     const poly::EffortLimit limit(most_operations_inwards);
-    for (const auto& [hope, inwards] : hopes) {
-      if (hope >= best) break;
-      try_order(*inwards, most_of_one);
+    for (const auto& [cycles, inwards, routed] : hopes) {
+      if (cycles >= best) break;
+      try_order(*inwards, most_of_one, routed);
       if (choices_.back().cycles) best = std::min(best, static_cast<double>(*choices_.back().cycles));
     }
   }
@@ -269,7 +276,7 @@ class DefaultSearch {
   }
 
   void keep(const schedule::Placement& placement, const Variant& variant,
-            Expected<Compiled, Refusal> compiled) {
+            Expected<Compiled, Refusal> compiled, bool routed = false) {
     if (!compiled) {
       if (!placement.schedule.inward_indices.empty()) return;  // as it is, it says more
       if (!first_refusal_) first_refusal_ = compiled.error();
@@ -279,7 +286,7 @@ class DefaultSearch {
     }
     const auto cycles = simulated_cycles(compiled->program);
     const auto pes = pe_count(compiled->program);
-    choices_.push_back({&variant, std::move(*compiled), placement, cycles, pes});
+    choices_.push_back({&variant, std::move(*compiled), placement, cycles, pes, routed});
   }
 
   /// Of what it tells of the choices at hand, an estimate is trusted where it is not far too small; on more PEs a
@@ -340,7 +347,7 @@ class DefaultSearch {
         refused_, {}, [](const Refused& refused) { return refused.placement.cycles; });
     if (best == refused_.end()) return std::nullopt;
     const auto times = taken.placement.cycles / best->placement.cycles;
-    if (times < much_faster) return std::nullopt;
+    if (!(times >= much_faster)) return std::nullopt;  // nor where both take no time
     Diagnostic result = best->refusal.diagnostic;
     result.code = "CYC330";
     result.message = fmt::format(

@@ -341,8 +341,7 @@ std::string raw_text(const Set& set, const std::vector<std::string>& names) {
 }  // namespace
 
 std::optional<std::vector<Conjunction>> Set::conjunctions() const {
-  const auto known =
-      own(context_, isl_set_remove_redundancies(isl_set_compute_divs(isl_set_coalesce(copy()))));
+  const auto known = own(context_, isl_set_remove_redundancies(isl_set_compute_divs(coalesce().copy())));
   auto result = std::optional<std::vector<Conjunction>>(std::in_place);
   detail::visit<isl_basic_set>(context_, isl_set_foreach_basic_set, known.get(),
                                [&](const Owned<isl_basic_set>& basic) {
@@ -354,7 +353,7 @@ std::optional<std::vector<Conjunction>> Set::conjunctions() const {
 }
 
 Set Set::plain() const {
-  const auto known = own(context_, isl_set_compute_divs(isl_set_coalesce(copy())));
+  const auto known = own(context_, isl_set_compute_divs(coalesce().copy()));
   auto result = empty(context_, dimensions());
   const auto add = [&](const Owned<isl_basic_set>& basic) {
     const Set points(context_, isl_set_from_basic_set(isl_basic_set_copy(basic.get())));

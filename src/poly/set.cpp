@@ -224,10 +224,18 @@ Set Set::intersect(const std::vector<Constraint>& all) const {
 }
 Set Set::unite(const Set& other) const { return {context_, isl_set_union(copy(), other.copy())}; }
 Set Set::subtract(const Set& other) const { return {context_, isl_set_subtract(copy(), other.copy())}; }
-Set Set::coalesce() const { return {context_, isl_set_coalesce(copy())}; }
+Set Set::coalesce() const {
+  isl_set* joined = isl_set_coalesce(copy());
+  // isl 0.25 fails for some sets, "cannot relax redundant constraint"; their parts as they are make the same set.
+  if (joined == nullptr && isl_ctx_last_error(context_.get()) == isl_error_invalid) {
+    forgive(context_);
+    return *this;
+  }
+  return {context_, joined};
+}
 Set Set::detect_equalities() const { return {context_, isl_set_detect_equalities(copy())}; }
 Set Set::gist(const Set& context_set) const {
-  return {context_, isl_set_coalesce(isl_set_gist(copy(), context_set.copy()))};
+  return Set{context_, isl_set_gist(copy(), context_set.copy())}.coalesce();
 }
 
 Set Set::translate(const std::vector<std::int64_t>& offset) const {

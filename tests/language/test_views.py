@@ -110,3 +110,52 @@ def test_parts_of_complex_arrays_are_read(name: str) -> None:
     with pytest.raises(cy.TraceError, match="of a complex array, `u`, is assigned") as error:
         kernel.compile(np.ones(3) * 1j)
     assert error.value.code == "CYC107"
+
+
+@cy.kernel
+def reshaped_and_read(u):
+    v = u.reshape(-1)[2:]
+    u[0, 0] = 9
+    return v
+
+
+@cy.kernel
+def reshaped_and_written(u):
+    v = cy.ravel(u)
+    v[0] = 9
+    return u, v
+
+
+@cy.kernel
+def stretched_and_read(u):
+    v = cy.broadcast_to(u, (2, 3, 4))
+    u[0, 0] = 9
+    return v
+
+
+@pytest.mark.parametrize(
+    "kernel", [reshaped_and_read, reshaped_and_written, stretched_and_read], ids=lambda kernel: kernel.name
+)
+def test_views_that_kernels_copy_are_refused_once_they_would_differ(kernel: cy.Kernel) -> None:
+    with pytest.raises(
+        cy.TraceError, match="`v`, which is a view in NumPy, may hold the array that `u` is"
+    ) as error:
+        kernel.compile(np.ones((3, 4)))
+    assert error.value.code == "CYC111"
+
+
+def test_views_that_nothing_changes_and_copies_of_such() -> None:
+    @cy.kernel
+    def kernel(u):
+        v = u.reshape(2, 6)
+        w = cy.tile(u.ravel(), 1)
+        w[0] = 7
+        u = u + 1
+        return u, v.T + 1, w, cy.tile(u, (1, 1)), cy.tile(u, (0, 2))
+
+    u = np.arange(12.0).reshape(3, 4)
+    w = u.reshape(-1).copy()
+    w[0] = 7
+    expected = (u + 1, u.reshape(2, 6).T + 1, w, u + 1, np.tile(u, (0, 2)))
+    for found, wanted in zip(kernel(u), expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)

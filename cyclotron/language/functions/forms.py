@@ -177,7 +177,7 @@ def broadcast_to(array: Any, shape: int | Sequence[int]) -> Any:
     def element_at(index: Sequence[Affine]) -> Element:
         return whole.at(along(index, whole.shape))
 
-    return LazyArray(wide, whole.dtype_name, element_at, (whole,))
+    return LazyArray(wide, whole.dtype_name, element_at, (whole,)).viewing(whole)
 
 
 @numpy_function(np.atleast_1d, role="whole arrays")
@@ -256,7 +256,8 @@ def reshape(a: Any, shape: int | Sequence[int], order: str = "C") -> Any:
     Returns
     -------
     array
-        A new array, also where NumPy has a view.
+        To be read while the array is as it was: where NumPy has a view, a name of it is refused that is read after the
+        array changed, or is changed itself (CYC111).
 
     Raises
     ------
@@ -285,7 +286,7 @@ def reshape(a: Any, shape: int | Sequence[int], order: str = "C") -> Any:
             return explicit_cast(Constant(0, here()), array.dtype_name)
         return _at_groups(array, groups, (), [*zip(index, new, strict=True)], old)
 
-    return LazyArray(new, array.dtype_name, element_at, (array,))
+    return LazyArray(new, array.dtype_name, element_at, (array,)).viewing(array)
 
 
 def _sizes(old: tuple[int, ...], shape: Sequence[Any]) -> tuple[int, ...]:
@@ -364,7 +365,7 @@ def ravel(a: Any, order: str = "C") -> Any:
     Returns
     -------
     array
-        Of one axis; a new array, also where NumPy has a view.
+        Of one axis, as `reshape` gives it.
 
     Raises
     ------

@@ -236,7 +236,8 @@ def tile(A: Any, reps: int | Sequence[int]) -> Any:
     array = operand(A)
     array = array[(None,) * max(0, len(times) - array.ndim)].copy()
     for axis, count in enumerate([1] * (array.ndim - len(times)) + times):
-        array = concatenate([array] * count, axis) if count > 1 else array[at_axis(axis, slice(count))]
+        if count != 1:
+            array = concatenate([array] * count, axis) if count else array[at_axis(axis, slice(0))]
     return array
 
 

@@ -133,6 +133,8 @@ def array(value: Any, *, name: str) -> Any:
         tensor = new_array(value, name)
         if value.chosen is not None:
             tensor.owner.bind({tensor: name}, {tensor: value.chosen.sources}, first, choice=value.chosen)
+        elif value.viewed is not None:
+            tensor.owner.bind({tensor: name}, {tensor: (value.viewed,)}, first, is_view=True)
         return tensor
     if isinstance(value, Ragged):
         return value.kept(lambda whole: new_array(whole, name))

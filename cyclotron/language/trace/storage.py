@@ -39,6 +39,8 @@ class Binding:
         Whether the arrays stay what they are where a loop has ended.
     choice : Chosen or None
         What a condition chooses from.
+    is_view : bool
+        Whether NumPy has a view here.
     leaves : bool
         Whether the innermost loop may end here.
     certain : Index or None
@@ -52,6 +54,7 @@ class Binding:
     scopes: tuple[Scoped, ...]
     guarded: bool = False
     choice: Chosen | None = None
+    is_view: bool = False
     leaves: bool = False
     certain: Index | None = None
 
@@ -122,6 +125,7 @@ class _Flow:
     ) -> None:
         self._names = {tensor: name for one in bindings for tensor, name in one.names.items()}
         self._conditions = {t for one in bindings if one.choice is not None for t in one.names}
+        self._views = {t for one in bindings if one.is_view for t in one.names}
         sources = {t for one in bindings for held in one.sources.values() for t in held if t is not None}
         self._tensors = self._names.keys() | sources
         self._certain = {one.certain for one in bindings}
@@ -278,9 +282,9 @@ class _Flow:
         own, other = (read, changed) if changed not in self._names else (changed, read)
         name = self._names[own]
         former = self._names.get(other, other.name)
-        is_chosen = own in self._conditions
-        notes = [] if is_chosen else [(own.span, f"the loop that assigns `{name}` is here")]
-        bound = "a condition chooses" if is_chosen else "a loop assigns anew"
+        bound, notes = "a loop assigns anew", [(own.span, f"the loop that assigns `{name}` is here")]
+        if own in self._conditions or own in self._views:
+            bound, notes = "a condition chooses" if own in self._conditions else "is a view in NumPy", []
         held = f"`{former}` is" if former != name else "it was before"
         return TraceError(
             f"`{name}`, which {bound}, may hold the array that {held}, or a part of it; one of them is"

@@ -153,7 +153,8 @@ class SymbolicArray(Array):
         fixed : str
             What a view is that NumPy does not let anybody write.
         """
-        return LazyArray(shape, self.dtype_name, lambda index: self.at(picked(picks, index)), (self,))
+        part = LazyArray(shape, self.dtype_name, lambda index: self.at(picked(picks, index)), (self,))
+        return part.viewing(self)
 
     @property
     def real(self) -> SymbolicArray:
@@ -508,6 +509,7 @@ class LazyArray(SymbolicArray):
         self._read = [tensor for operand in operands for tensor in operand.read_tensors()]
         self._recorded_statements = len(active_recorder().statements)
         self.chosen: Chosen | None = None  # the arrays one of which it is in Python
+        self.viewed: Tensor | None = None  # that of which it is a view in Python
         self.operations = 1 + sum(operand.operations for operand in operands)
         if self.operations > MOST_OPERATIONS:
             raise trace_error(
@@ -521,6 +523,11 @@ class LazyArray(SymbolicArray):
     @property
     def shape(self) -> Shape:
         return self._shape
+
+    def viewing(self, array: SymbolicArray) -> LazyArray:
+        """The same elements, which in Python are a view of those of an array."""
+        self.viewed = held_tensor(array)
+        return self
 
     def at(self, index: Sequence[Affine]) -> Element:
         for tensor in self._read:
@@ -667,6 +674,8 @@ def operand(value: object) -> SymbolicArray:
 
 def held_tensor(value: SymbolicArray) -> Tensor | None:
     """The tensor of which an array is all or a part; None for new arrays."""
+    if isinstance(value, LazyArray):
+        return value.viewed
     view = value.whole()
     return None if view is None else view.tensor
 
