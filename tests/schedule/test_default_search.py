@@ -182,7 +182,7 @@ def test_extrema_over_ranges_that_vary_stay_as_they_are():
 
     values = np.arange(3 * 45).reshape(3, 45) % 7
     program = largest.compile(values)
-    assert program.schedule.space_indices == ("j",)
+    assert "j" in program.schedule.space_indices
     np.testing.assert_array_equal(cy.run(program).output, largest.reference(values))
 
 
@@ -227,7 +227,7 @@ def test_a_slow_default_says_what_prevented_a_faster_one(golden_refusal):
 
 def test_an_explanation_shows_the_warnings():
     with pytest.warns(cy.PerformanceWarning, match="would be about") as caught:
-        program = symmetric_kernel().compile(np.ones((8, 8)), np.ones((8, 8)))
+        program = symmetric_kernel().compile(np.ones((8, 8)), np.ones((8, 8)), machine=ONE_WAY)
     warning = caught[0].message
     assert f"slow: {warning.message}; {warning.help} [CYC330]" in program.explain().sentences()
 
