@@ -294,8 +294,10 @@ class DefaultSearch {
   [[nodiscard]] bool is_promising(const schedule::Placement& placement) const {
     return std::ranges::all_of(choices_, [&](const Choice& choice) {
       const auto& other = choice.placement;
-      if (placement.pes > other.pes) return hope(placement) * about_as_fast < other.cycles;
       const auto cycles = std::max(other.cycles, static_cast<double>(choice.cycles.value_or(0)));
+      if (placement.pes > other.pes)
+        return hope(placement) * about_as_fast <
+               (cycles < uncertainty * other.cycles ? other.cycles : cycles);
       return hope(placement) < cycles * (placement.pes < other.pes ? uncertainty : 1);
     });
   }
