@@ -97,11 +97,13 @@ def test_all_that_a_program_depends_on(folder, tmp_path):
     assert cy.cache.info()["hits"] == len(variants)
 
 
-def test_schedules_that_make_other_equations_are_compiled(folder, tmp_path):
+def test_schedules_that_make_other_equations_are_kept_with_them(folder, tmp_path):
     schedule = cy.Schedule().reassociate("k", parts=2, into="l").space("l")
-    program = fresh(tmp_path).compile(np.eye(4), np.eye(4), schedule=schedule)
-    assert cy.cache.info()["entries"] == 0
-    assert "l" in program.recurrences.indices
+    programs = [fresh(tmp_path).compile(np.eye(4), np.eye(4), schedule=schedule) for _ in range(2)]
+    assert cy.cache.info()["entries"] == 1
+    for program in programs:
+        assert "l" in program.recurrences.indices
+        np.testing.assert_array_equal(cy.run(program, backend="sim").output, np.eye(4))
 
 
 def test_refusals_are_not_kept(folder, tmp_path):

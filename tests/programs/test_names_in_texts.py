@@ -276,14 +276,14 @@ WORDS = set(
         r"\w+",
         """
     Export Inject InnerSend LowerSum Outer OuterSend PE PEs Propagate Relay Send True Turn a
-    absolute add address adds affine after again all along and anew arrive as at b bool bound by
+    absolute add address adds affine after again all along and anew are arrive as at b bool both bound by
     bytes c calls carries choose class code compute computed computes controller copy costs cycle
-    data dataflow divide does each ends equal everywhere exit false first first_maximum
+    data dataflow descending divide does done each ends equal everywhere exit false first first_maximum
     first_minimum float64 flows for form
     from full function goes graph greater grid growing handed holds hop i if in induced input int64
-    interfaces is it iteration its j keeps line live load loaded local logical_and logical_not
-    logical_or loop lower matmul maximum minimum multiply negative no none number of on one operands
-    or outermost output over own partial pe point queues range receive receives recurrences relay
+    interfaces inwards is it iteration its j keeps line live load loaded local logical_and logical_not
+    logical_or loop lower matmul maximum middle minimum multiply negative no none number of on one operands
+    or outermost output over own partial pe point queues range receive receives recurrences reductions relay
     result right_side role rules run runs send sends slot space spaces statement stationary step
     steps store stored streams subtract sum temporary tensors that the their tiles time to to_int64
     transfer transpose_b true unit unless uses value way where whether while with worker workers

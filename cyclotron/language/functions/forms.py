@@ -256,8 +256,8 @@ def reshape(a: Any, shape: int | Sequence[int], order: str = "C") -> Any:
     Returns
     -------
     array
-        To be read while the array is as it was: where NumPy has a view, a name of it is refused that is read after the
-        array changed, or is changed itself (CYC111).
+        To be read while the array is as it was: NumPy may have a view. A name of it that is read after the
+        array changed is refused, and one that is changed itself before the array is read (CYC111).
 
     Raises
     ------
