@@ -98,12 +98,12 @@ std::string quoted(const std::vector<std::string>& names) {
 
 class DefaultSearch {
  public:
-  DefaultSearch(Reordered system, const machine::Machine& machine, const Log& log)
+  DefaultSearch(const Reordered& system, const machine::Machine& machine, const Log& log)
       : machine_(machine),
         log_(log),
         placements_(schedule::placements(system.system, extents_of(machine))),
         budget_(budget_of(system.split)) {
-    variants_.try_emplace({}, std::move(system), machine, log);
+    variants_.try_emplace({}, system, machine, log);
   }
 
   Expected<Compiled, Refusal> run() {
@@ -375,9 +375,9 @@ class DefaultSearch {
 
 }  // namespace
 
-Expected<Compiled, Refusal> search_defaults(Reordered system, const machine::Machine& machine,
+Expected<Compiled, Refusal> search_defaults(const Reordered& system, const machine::Machine& machine,
                                             const Log& log) {
-  return DefaultSearch(std::move(system), machine, log).run();
+  return DefaultSearch(system, machine, log).run();
 }
 
 }  // namespace cyclotron::driver

@@ -14,7 +14,7 @@ namespace cyclotron::driver {
 /// one compiles, then those that an estimate finds better. Of those within 5 % the one on the fewest PEs. Reductions
 /// that promise no order have the one that is fastest: the program's system. Where none compiles, the refusal of the
 /// first.
-[[nodiscard]] Expected<Compiled, Refusal> search_defaults(Reordered system, const machine::Machine& machine,
-                                                          const Log& log);
+[[nodiscard]] Expected<Compiled, Refusal> search_defaults(const Reordered& system,
+                                                          const machine::Machine& machine, const Log& log);
 
 }  // namespace cyclotron::driver

@@ -173,12 +173,12 @@ Compiled compile(const recurrence::System& given, const std::optional<schedule::
   const auto system = recurrence::copy_results(given);
   if (!(system == given)) recurrence::verify(system);
   log.stage("copy results");
-  auto reordered = reorder(system, schedule.value_or(schedule::Schedule{}), machine, log);
+  const auto reordered = reorder(system, schedule.value_or(schedule::Schedule{}), machine, log);
   auto compiled = schedule ? CandidateSearch(reordered.split, machine, log).run(*schedule, {})
-                           : search_defaults(std::move(reordered), machine, log);
+                           : search_defaults(reordered, machine, log);
   if (!compiled) refuse(compiled.error(), system, schedule.value_or(schedule::Schedule{}), machine);
   compiled->schedule_chosen = !schedule;
-  if (schedule) compiled->system = std::move(reordered.system);
+  if (schedule) compiled->system = reordered.system;
   return std::move(*compiled);
 }
 

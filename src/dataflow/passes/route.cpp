@@ -118,7 +118,7 @@ class Routing {
     const auto user = over_own(space, space.tuple), maker = over_own(space, transfer.from);
     std::vector<Way> ways{{rule.domain.preimage(user, count), {}}};
     for (auto g = space_.size(); g-- > 0;) {
-      const auto start = maker[space_[g]];
+      const auto& start = maker[space_[g]];
       const auto distance = user[space_[g]] - start;
       std::vector<Way> split;
       const auto add = [&](const Way& way, const poly::Set& users, std::optional<Leg> leg) {
