@@ -43,9 +43,11 @@ if((CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_
 endif()
 
 function(cyclotron_compile_options target)
-  # -ffp-contract=off: a*b+c rounds twice, as in NumPy, on every machine.
+  # -ffp-contract=off: a*b+c rounds twice, as in NumPy, on every machine. -fmacro-prefix-map: failed checks name files from the
+  # root of the sources on, wherever those lie; what is compiled, and may come from ccache, is the same in every clone.
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
-                                           -Wno-sign-conversion -ffp-contract=off)
+                                           -Wno-sign-conversion -ffp-contract=off
+                                           -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # False alarms of GCC 12 at -O2 on aggregates with string members and on literal + string.
     target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized -Wno-restrict)
