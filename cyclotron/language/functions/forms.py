@@ -380,7 +380,17 @@ def ravel(a: Any, order: str = "C") -> Any:
     >>> f(np.array([[1, 2], [3, 4]])).tolist()
     [1, 2, 3, 4]
     """
-    return a if a.ndim == 1 else reshape(a, (-1 if a.size else 0,), order)
+    if a.ndim == 1:
+        return a.copy() if _is_strided(a) else a
+    return reshape(a, (-1 if a.size else 0,), order)
+
+
+def _is_strided(a: Any) -> bool:
+    """Whether it is a vector of elements that do not lie side by side in their array: NumPy copies them."""
+    view = a.whole() if isinstance(a, SymbolicArray) else None
+    if view is None:
+        return False
+    return bool(view.part) or not (view.picks[-1].axis == 0 and view.picks[-1].step == 1)
 
 
 @numpy_function(public=False, method="flatten")

@@ -9,6 +9,7 @@ import numpy as np
 from cyclotron.language.functions import elementwise as f
 from cyclotron.language.functions.joining import blocks, stack
 from cyclotron.language.functions.rearrangement import concatenate, diagonal, eye
+from cyclotron.language.functions.reductions import any as any_of
 from cyclotron.language.functions.reductions import prod
 from cyclotron.language.functions.reductions import sum as sum_of
 from cyclotron.language.functions.refusals import unfit
@@ -109,6 +110,8 @@ def vdot(a: Any, b: Any) -> Any:
     11
     """
     first, second = operand(a), operand(b)
+    if first.dtype.kind == second.dtype.kind == "b":
+        return any_of(first & second)
     return sum_of(first.conj() * second)
 
 
@@ -250,8 +253,9 @@ def det(a: Any) -> Any:
     """
     if not isinstance(a, SymbolicArray):
         return np.linalg.det(a)
-    rows, sign = _eliminated(_square(a, "det"))
-    return sign * prod(diagonal(rows))
+    square = _square(a, "det")
+    rows, sign = _eliminated(square)
+    return (sign * prod(diagonal(rows))).astype(square.dtype_name)
 
 
 @numpy_function(np.linalg.solve, public=False, role="whole arrays")
@@ -320,7 +324,8 @@ def _eliminated(rows: SymbolicArray) -> tuple[SymbolicArray, Any]:
         pivot = materialized(argmax(abs(rows[k:, k])) + k)
         first = materialized(sum_of(f.where(number == pivot, rows, 0), axis=0))
         rows = materialized(f.where(number == k, first, f.where(number == pivot, rows[k], rows)))
-        factor = f.where(number > k, rows[:, k : k + 1] / rows[k, k], 0)
+        divisor = f.where(rows[k, k] == 0, 1, rows[k, k])  # below a pivot of 0 all is 0
+        factor = f.where(number > k, rows[:, k : k + 1] / divisor, 0)
         rows = materialized(rows - factor * rows[k])
         sign = sign * f.where(pivot == k, 1.0, -1.0)
     return rows, sign

@@ -83,6 +83,7 @@ def _reduction(kind: str, about: str) -> Any:
     converts = kind in ("sum", "prod", "mean")
 
     def function(a: Any, axis: Any = None, keepdims: bool = False, dtype: DTypeLike | None = None) -> Any:
+        _require_flag(kind, keepdims)
         if dtype is not None and isinstance(a, (SymbolicArray, Element)):
             a = a.astype(dtype)
         if isinstance(a, SymbolicArray):
@@ -152,6 +153,15 @@ all = _reduction("all", "True where no element is zero, over axes; bool.")
 mean = _reduction("mean", "The sum over axes divided by the number of elements.")
 
 
+def _require_flag(kind: str, keepdims: object) -> None:
+    """Refuse what NumPy takes third, a dtype or an array, where the flag is expected."""
+    if not isinstance(keepdims, bool | int | np.bool_):
+        raise unfit(
+            f"`{kind}` has keepdims={keepdims!r}",
+            "it is True or False; give a dtype by its name, as in cy.sum(x, 0, dtype=cy.float32)",
+        )
+
+
 def _in_dtype_of_sums(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function, of an array before all else, that computes in the dtype of its sums, and rounds once."""
     signature = inspect.signature(function)
@@ -208,7 +218,7 @@ def var(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> An
     squares = away.real * away.real + away.imag * away.imag if away.dtype.kind == "c" else away * away
     sizes = tuple(a.shape[n] for n in axes_of(axis, a.ndim, "var"))
     number: int = math.prod(whole_numbers(sizes, "the variance"))
-    return fold("sum", squares, axis, keepdims) / (number - ddof)
+    return fold("sum", squares, axis, keepdims) / builtins.max(number - ddof, 0)
 
 
 @numpy_function(np.std, method="std", or_numpy=False, role="whole arrays")

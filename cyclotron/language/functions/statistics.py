@@ -121,8 +121,20 @@ def average(a: Any, axis: int | None = None, weights: Any = None) -> Any:
         return reductions.mean(a, axis)
     weight = operand(weights)
     if axis is not None and weight.ndim == 1 and a.ndim > 1:
+        _require_shape(weight, (a.shape[axis_of(axis, a.ndim, "average")],))
         weight = with_axes(weight, a.ndim - 1 - axis_of(axis, a.ndim, "average"))
+    else:
+        _require_shape(weight, a.shape)
     return reductions.sum(a * weight, axis) / reductions.sum(weight + 0 * a, axis)
+
+
+def _require_shape(weight: Any, shape: tuple[Any, ...]) -> None:
+    found, needed = whole_numbers(weight.shape, "the weights"), whole_numbers(shape, "the array")
+    if found != needed:
+        raise unfit(
+            f"`average` has weights of shape {text(found)}, and needs {text(needed)}",
+            "give one weight for each element, or with an axis one for each place along it",
+        )
 
 
 def _without_nan(kind: str, neutral: float, about: str) -> Any:
@@ -177,13 +189,15 @@ nanmin = _without_nan("min", np.inf, "The minimum over axes, of the elements tha
 
 
 @numpy_function(np.cov, role="whole arrays")
-def cov(m: Any, rowvar: bool = True, bias: bool = False, ddof: int | None = None) -> Any:
+def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None) -> Any:
     """The covariances of variables, which are rows of observations.
 
     Parameters
     ----------
     m : array
         (variables, observations), or a vector: one variable.
+    y : array, optional
+        More variables, of as many observations.
     rowvar : bool
         Whether rows are variables; otherwise columns are.
     bias : bool
@@ -209,21 +223,29 @@ def cov(m: Any, rowvar: bool = True, bias: bool = False, ddof: int | None = None
     >>> f(np.array([[1.0, 2.0], [3.0, 6.0]])).tolist()
     [[0.5, 1.5], [1.5, 4.5]]
     """
-    rows = m[None] if m.ndim == 1 else m if rowvar else m.T
-    rows = rows if rows.dtype.kind in "fc" else rows.astype("float64")
+    rows = concatenate([_in_rows(one, rowvar) for one in ((m,) if y is None else (m, y))])
     away = materialized(rows - reductions.mean(rows, 1, True))
-    product = away @ away.conj().T / (len(rows.T) - ((0 if bias else 1) if ddof is None else ddof))
+    product = away @ away.conj().T / max(len(rows.T) - ((0 if bias else 1) if ddof is None else ddof), 0)
     return product[0, 0] if len(rows) == 1 else product
 
 
+def _in_rows(m: Any, rowvar: bool) -> Any:
+    """Variables as rows, in at least float64, as NumPy computes their covariances."""
+    whole = operand(m)
+    rows = whole[None] if whole.ndim == 1 else whole if rowvar else whole.T
+    return rows.astype(np.result_type(rows.dtype, np.float64).name)
+
+
 @numpy_function(np.corrcoef, role="whole arrays")
-def corrcoef(x: Any, rowvar: bool = True) -> Any:
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
     """The correlations of variables, which are rows of observations: covariances by standard deviations.
 
     Parameters
     ----------
     x : array
-        (variables, observations).
+        (variables, observations), or a vector: one variable.
+    y : array, optional
+        More variables, of as many observations.
     rowvar : bool
         Whether rows are variables; otherwise columns are.
 
@@ -245,7 +267,7 @@ def corrcoef(x: Any, rowvar: bool = True) -> Any:
     >>> f(np.array([[1.0, 2.0, 4.0], [8.0, 4.0, 2.0]])).round(6).tolist()
     [[1.0, -0.928571], [-0.928571, 1.0]]
     """
-    covariance = cov(x, rowvar)
+    covariance = cov(x, y, rowvar)
     if not covariance.shape:
         return covariance / covariance
     covariance = materialized(covariance)
@@ -462,6 +484,8 @@ def histogram(a: Any, bins: int = 10, range: tuple[float, float] | None = None, 
     """
     flat = materialized(ravel(a.astype("float64")))
     first, last = (flat.min(), flat.max()) if range is None else range
+    apart = 0.5 * (first == last)  # of a range without width NumPy takes one of width 1
+    first, last = first - apart, last + apart
     number = arange(bins + 1)
     edges = f.where(number == bins, last, number * ((last - first) / bins) + first)
     edges = materialized(edges)
