@@ -1,6 +1,6 @@
 """Counts the package's lines of code, without docstrings, comments and blank lines: a limit and a target.
 
-tools/checks/lines.py             the count, with status 1 where it is above the limit, which rises only by new features
+tools/checks/lines.py             the count, with status 1 where it is above the limit, which only features raise
 tools/checks/lines.py --folders   the count of each folder too
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "cyclotron"
-LIMIT = 26_245
+LIMIT = 26_279
 TARGET = 19_500
 NO_CODE = {
     tokenize.COMMENT,

@@ -386,7 +386,7 @@ def ravel(a: Any, order: str = "C") -> Any:
 
 
 def _is_strided(a: Any) -> bool:
-    """Whether it is a vector of elements that do not lie side by side in their array: NumPy copies them."""
+    """True of a vector of elements that do not lie side by side in their array: NumPy copies them."""
     view = a.whole() if isinstance(a, SymbolicArray) else None
     if view is None:
         return False
