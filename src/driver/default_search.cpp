@@ -352,11 +352,12 @@ class DefaultSearch {
     if (!(times >= much_faster)) return std::nullopt;  // nor where both take no time
     Diagnostic result = best->refusal.diagnostic;
     result.code = "CYC330";
+    const auto& space = best->placement.schedule.space_indices;
+    const auto other = space.empty() ? "on one PE" : fmt::format("with space({})", quoted(space));
     result.message = fmt::format(
-        "`{}` runs on {} PE{}; with space({}) it would be about {:.{}f} times as fast, but that is refused: "
-        "{}",
-        taken.variant->reordered.system.kernel, taken.pes, taken.pes == 1 ? "" : "s",
-        quoted(best->placement.schedule.space_indices), times, times < 10 ? 1 : 0, result.message);
+        "`{}` runs on {} PE{}; {} it would be about {:.{}f} times as fast, but that is refused: {}",
+        taken.variant->reordered.system.kernel, taken.pes, taken.pes == 1 ? "" : "s", other, times,
+        times < 10 ? 1 : 0, result.message);
     return result;
   }
 

@@ -1,6 +1,6 @@
 """Counts the package's lines of code, without docstrings, comments and blank lines: a limit and a target.
 
-tools/checks/lines.py             the count, with status 1 where it is above the limit, which only features raise
+tools/checks/lines.py             the count, with status 1 where it is above the limit, which features raise
 tools/checks/lines.py --folders   the count of each folder too
 """
 
