@@ -59,14 +59,12 @@ def warn_as_numpy(program: Program, inputs: Mapping[str, Any], raised: int, seco
             numpy.run(program, inputs, Options())
     except (FloatingPointError, Warning):
         raise
-    except StopLook:
+    except (StopLook, Exception):  # it takes too long, or the body is none that plain Python can run
         # Flags of invalid operations are set by comparisons with NaN, too.
         for kind, text in _SAYS.items():
             if kind in kinds and modes[kind] == "warn" and not any(text in one for one in told):
                 text = f"{text} encountered in `{program.kernel_name}`, or in values that it does not use"
                 warn_at_call(RuntimeWarning(text))
-    except Exception:  # what the body cannot do in plain Python it says where that is asked for
-        return
     finally:
         LOOK.reset(token)
 

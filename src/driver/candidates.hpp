@@ -26,7 +26,7 @@ class CandidateSearch {
     /// nearer.
     std::size_t most = std::numeric_limits<std::size_t>::max();
     bool prove = true;  ///< Small programs too are proven before one is taken.
-    /// What no link joins passes the PEs between. Without limits that is tried anyway where nothing else compiles.
+    /// Values that no link joins with their users pass the PEs between; without limits tried anyway where nothing else compiles.
     bool routed = false;
   };
   /// The first candidate that compiles; else the refusal of the first, which says most.

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -202,9 +203,9 @@ class DefaultSearch {
     if (choices_.size() == before) try_order(placement, most);
   }
 
-  using Key = std::pair<std::vector<std::string>, std::vector<std::string>>;
-  static Key key(const schedule::Placement& placement) {
-    return {placement.schedule.space_indices, placement.schedule.inward_indices};
+  using Key = std::tuple<std::vector<std::string>, std::vector<std::string>, bool>;
+  static Key key(const schedule::Placement& placement, bool routed = false) {
+    return {placement.schedule.space_indices, placement.schedule.inward_indices, routed};
   }
 
   [[nodiscard]] const schedule::Placement* inwards(const schedule::Placement& placement) const {
@@ -222,7 +223,7 @@ class DefaultSearch {
   }
 
   void try_order(const schedule::Placement& placement, std::size_t most, bool routed = false) {
-    if (!tried_.insert(key(placement)).second) return;
+    if (!tried_.insert(key(placement, routed)).second) return;
     try {
       const auto variant = attempt([&] { return &this->variant(placement.schedule); });
       if (!variant) return;  // an extremum that has terms on both sides of the middle at some points only
@@ -367,7 +368,7 @@ class DefaultSearch {
   std::size_t budget_;
   std::map<std::vector<std::string>, Variant>
       variants_;         ///< By the indices over which reductions go inwards.
-  std::set<Key> tried_;  ///< Space and those indices.
+  std::set<Key> tried_;  ///< Space, those indices, and whether with routes.
   std::vector<Choice> choices_;
   std::vector<Refused> refused_;
   std::optional<Refusal> first_refusal_;

@@ -193,3 +193,22 @@ def test_in_threads() -> None:
         thread.join()
         assert warned(program) == []
     assert len(found) == 1
+
+
+def test_a_body_that_fails_tells_no_line() -> None:
+    gone: list[int] = []
+
+    def one() -> float:
+        if gone:
+            raise OSError("what it reads is gone")
+        return 1.0
+
+    @cy.kernel
+    def quotient(x):
+        return one() / x
+
+    program = quotient.compile(np.zeros(2))
+    gone.append(1)
+    (text, _), *rest = warned(program)
+    assert text == "divide by zero encountered in `quotient`, or in values that it does not use"
+    assert not rest

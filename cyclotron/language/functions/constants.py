@@ -30,5 +30,5 @@ CONSTANTS: Mapping[str, Any] = {
     "ogrid": ogrid,
     "r_": r_,
 }
-"""What `cyclotron` has under NumPy's names, for kernels that are written with ``import cyclotron as np``."""
+"""The values of `cyclotron` under NumPy's names, for kernels with ``import cyclotron as np``."""
 assert {f"{name}_" if name == "bool" else name for name in DTYPES} <= {*_CLASSES}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,6 @@ from cyclotron.language.values.broadcasting import whole_numbers
 from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.nodes import Element
 from cyclotron.language.values.scalars import choose_by_indices
-
-Place = tuple[Region, tuple[Affine, ...]]
-"""Where the elements of some points lie: the points, and the index there."""
 
 
 @numpy_function(np.repeat, method="repeat", role="new array")
@@ -66,11 +63,18 @@ def repeat(a: Any, repeats: int, axis: int | None = None) -> Any:
     size = whole_numbers(array.shape, "`repeat`")[along]
     shape = (*array.shape[:along], size * repeats, *array.shape[along + 1 :])
 
-    def places(index: Sequence[Affine]) -> list[Place]:
-        parts = _quotient(index[along], size, repeats)
-        return [(where, (*index[:along], q, *index[along + 1 :])) for where, q, _ in parts]
+    def element_at(index: Sequence[Affine]) -> Element:
+        cases = [
+            (where, array.at((*index[:along], place, *index[along + 1 :])))
+            for where, place in _quotient(index[along], size, repeats)
+        ]
+        rest, result = cases[-1]
+        for where, element in reversed(cases[:-1]):
+            result = choose_by_indices(Condition(where, rest), element, result)
+            rest = EVERYWHERE  # the others tell where they are
+        return result
 
-    return _placed(array, shape, places)
+    return LazyArray(shape, array.dtype_name, element_at, (array,))
 
 
 @numpy_function(np.cumsum, method="cumsum", role="new array")
@@ -112,38 +116,14 @@ def cumsum(a: Any, axis: int | None = None, dtype: DTypeLike | None = None) -> A
     return running_totals(array, axis_of(axis, array.ndim, "cumsum"))
 
 
-def _placed(
-    array: SymbolicArray, shape: Sequence[Any], places: Callable[[Sequence[Affine]], list[Place]]
-) -> LazyArray:
-    """An array of the elements that lie at places, by what tells these of an index."""
-
-    def element_at(index: Sequence[Affine]) -> Element:
-        found = places(index)
-        result, rest = array.at(found[-1][1]), found[-1][0]
-        for where, at in reversed(found[:-1]):
-            result = choose_by_indices(Condition(where, rest), array.at(at), result)
-            rest = EVERYWHERE  # the others tell where they are
-        return result
-
-    return LazyArray(tuple(shape), array.dtype_name, element_at, (array,))
-
-
-def _quotient(form: Affine, count: int, divisor: int) -> list[tuple[Region, Affine, Affine]]:
-    """The cases of a form from 0 to `count * divisor`, with its quotient and its remainder in each."""
-    zero = Affine({}, 0)
+def _quotient(form: Affine, count: int, divisor: int) -> list[tuple[Region, Affine]]:
+    """The cases of a form from 0 to `count * divisor`, with its quotient in each."""
     if divisor <= 1:
-        return [(EVERYWHERE, form, zero)]
-    if count <= 1:
-        return [(EVERYWHERE, zero, form)]
+        return [(EVERYWHERE, form)]
     if count < divisor:
-        starts = [Affine({}, -number * divisor) for number in range(count)]
         return [
-            (
-                ((Constraint(rest), Constraint(rest.times(-1).plus(Affine({}, divisor - 1)))),),
-                Affine({}, n),
-                rest,
-            )
-            for n, rest in enumerate(form.plus(start) for start in starts)
+            (((Constraint(rest), Constraint(rest.times(-1).plus(Affine({}, divisor - 1)))),), Affine({}, n))
+            for n, rest in enumerate(form.plus(Affine({}, -n * divisor)) for n in range(max(count, 1)))
         ]
-    least = [(Affine({}, rest), form.plus(Affine({}, -rest))) for rest in range(divisor)]
-    return [(((Constraint(m, modulus=divisor),),), m.over(divisor), rest) for rest, m in least]
+    least = (form.plus(Affine({}, -rest)) for rest in range(divisor))
+    return [(((Constraint(one, modulus=divisor),),), one.over(divisor)) for one in least]

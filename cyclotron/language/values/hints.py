@@ -137,4 +137,4 @@ MEANINGS: Mapping[str, str] = {
     ),
     **dict.fromkeys(("object_", "str_", "bytes_", "void", "datetime64", "longdouble", "chararray"), _PLAIN),
 }
-"""What to write instead, by NumPy's name, and a few of other packages' arrays."""
+"""Advice on what to write, by NumPy's name, and a few of other packages' arrays."""
