@@ -50,19 +50,13 @@ def test_as_numpy(case):
 
 
 @cy.kernel
-def dtype_as_third(x):
-    return cy.sum(x, 0, "float32")
-
-
-@cy.kernel
 def too_many_weights(x):
     return cy.average(x[:, :1], axis=1, weights=cy.array([1.0, 2.0, 3.0]))
 
 
-@pytest.mark.parametrize("kernel", [dtype_as_third, too_many_weights])
-def test_what_would_be_something_else_is_refused(kernel):
+def test_what_would_be_something_else_is_refused():
     with pytest.raises(cy.ShapeError, match="CYC122"):
-        kernel(X)
+        too_many_weights(X)
 
 
 @cy.kernel
@@ -91,3 +85,23 @@ def test_ravel_is_a_view_of_a_row():
     expected = X.copy()
     expected[1, 1:4] = 5
     np.testing.assert_array_equal(ravelled_row(X), expected)
+
+
+@cy.kernel
+def dtype_as_third(x):
+    return cy.sum(x, 0, "float32"), cy.mean(x, 1, np.float32)
+
+
+def test_third_argument_of_sums_is_the_dtype():
+    for found, right in zip(
+        dtype_as_third(X), (np.sum(X, 0, "float32"), np.mean(X, 1, np.float32)), strict=True
+    ):
+        assert found.dtype == right.dtype
+        np.testing.assert_allclose(found, right, rtol=1e-6)
+
+
+@pytest.mark.parametrize("function", [cy.std, cy.argmax, cy.max])
+def test_what_numpy_takes_for_other_things_is_refused(function):
+    kernel = cy.kernel(lambda x: function(x, 0, True))
+    with pytest.raises(cy.CyclotronError):
+        kernel(X)

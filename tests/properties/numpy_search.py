@@ -103,7 +103,7 @@ class Judge:
         try:
             expected = numpy_shim.expected(program.text, arguments, seed)
         except Undefined as error:
-            return Finding("undefined", str(error)[:40])
+            return Finding("undefined", str(error)[:60])
         except Exception as error:
             return self.illegal(kernel, arguments, error)
         given = [

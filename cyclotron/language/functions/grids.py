@@ -120,7 +120,7 @@ def asarray(a: Any, dtype: DTypeLike | None = None) -> Any:
 
 @numpy_function(role="new array")
 def linspace(
-    start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: DTypeLike | None = None
+    start: float, stop: float, num: int = 50, endpoint: bool = True, *, dtype: DTypeLike | None = None
 ) -> Any:
     """Numbers from `start` to `stop`, evenly apart.
 

@@ -93,7 +93,7 @@ def argsort(a: Any, axis: int | None = -1) -> Any:
 
 
 @numpy_function(np.median, role="whole arrays")
-def median(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+def median(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """The middle of the elements in order along an axis, or the mean of the two middle ones; NaN of NaNs.
 
     Parameters
@@ -129,10 +129,10 @@ def median(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     along = axis_of(axis, a.ndim, "median")
     size = whole_numbers(a.shape, f"`{a.name}`")[along]
     middle = sort(a, along)[at_axis(along, slice((size - 1) // 2, size // 2 + 1))]
-    value = mean(middle, along, keepdims)
+    value = mean(middle, along, keepdims=keepdims)
     if a.dtype.kind != "f":
         return value
-    return combine("where", (any_of(combine("is_nan", (a,)), along, keepdims), np.nan, value))
+    return combine("where", (any_of(combine("is_nan", (a,)), along, keepdims=keepdims), np.nan, value))
 
 
 @numpy_function(public=False, method="sort")

@@ -367,7 +367,7 @@ def concatenate(arrays: Sequence[Any], axis: int = 0) -> Any:
 
 
 @numpy_function(np.pad, or_numpy=False, role="whole arrays")
-def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
+def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
     """The array with `pad_width` elements of constants around it.
 
     Parameters

@@ -38,6 +38,8 @@ def fold(kind: str, array: SymbolicArray, axis: Any, keepdims: bool) -> Symbolic
     if kind in ("sum", "prod", "mean") and array.dtype_name != sum_dtype(array.dtype_name):
         return fold(kind, array.astype(sum_dtype(array.dtype_name)), axis, keepdims).astype(array.dtype_name)
     if kind == "mean":
+        if array.dtype.kind in "bi":
+            array = array.astype("float64")  # whole numbers might not hold their sum
         total = fold("sum", array, axis, keepdims)
         sizes = tuple(array.shape[one] for one in axes_of(axis, array.ndim, "mean"))
         return combine("divide", (total, math.prod(whole_numbers(sizes, "the mean"))))
@@ -82,7 +84,7 @@ def _reduction(kind: str, about: str) -> Any:
     numpy = getattr(np, kind)
     converts = kind in ("sum", "prod", "mean")
 
-    def function(a: Any, axis: Any = None, keepdims: bool = False, dtype: DTypeLike | None = None) -> Any:
+    def function(a: Any, axis: Any = None, dtype: DTypeLike | None = None, *, keepdims: bool = False) -> Any:
         _require_flag(kind, keepdims)
         if dtype is not None and isinstance(a, (SymbolicArray, Element)):
             a = a.astype(dtype)
@@ -90,12 +92,12 @@ def _reduction(kind: str, about: str) -> Any:
             result = fold(kind, a, axis, keepdims)
             return result if dtype is None else result.astype(dtype)
         if isinstance(a, Element):
-            return getattr(a, kind)(axis, keepdims)
+            return getattr(a, kind)(axis, keepdims=keepdims)
         options = {"dtype": dtype} if converts else {}
         return numpy(a, axis=axis, keepdims=keepdims, **options)
 
-    def undated(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        return function(a, axis, keepdims)
+    def undated(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+        return function(a, axis, keepdims=keepdims)
 
     chosen = function if converts else undated
     chosen.__name__ = chosen.__qualname__ = kind
@@ -180,7 +182,7 @@ def _in_dtype_of_sums(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @numpy_function(np.var, method="var", or_numpy=False, role="whole arrays")
 @_in_dtype_of_sums
-def var(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
+def var(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
     """The mean of the squared distances from the mean, over axes; `ddof` fewer of them than there are.
 
     Parameters
@@ -223,7 +225,7 @@ def var(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> An
 
 @numpy_function(np.std, method="std", or_numpy=False, role="whole arrays")
 @_in_dtype_of_sums
-def std(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
+def std(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
     """The root of the variance over axes, as `var`.
 
     Parameters
@@ -257,7 +259,7 @@ def std(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> An
     """
     if not isinstance(a, SymbolicArray):
         return np.std(a, axis=axis, ddof=ddof, keepdims=keepdims)
-    return apply("sqrt", var(a, axis, ddof, keepdims))
+    return apply("sqrt", var(a, axis, ddof=ddof, keepdims=keepdims))
 
 
 @numpy_function(np.linalg.norm, or_numpy=False, role="whole arrays")

@@ -100,7 +100,11 @@ def numpy_function(
 
 def plain_result(result: Any, *operands: Any) -> Any:
     """A new array of a plain run: whole if an operand is, else an element; elsewhere NumPy's result."""
-    if isinstance(result, ReferenceRagged) or not isinstance(ACTIVE.get(), Reference):
+    if isinstance(result, (ReferenceRagged, bool, int, float, complex)) and not isinstance(
+        result, np.generic
+    ):
+        return result
+    if not isinstance(ACTIVE.get(), Reference):
         return result
     whole = any(np.ndim(value) and not isinstance(value, Value) for value in operands)
     return np.asarray(result).view(ScalarView if whole else Value)

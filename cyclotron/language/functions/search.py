@@ -88,7 +88,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None 
 
 
 @numpy_function(np.argmax, method="argmax", or_numpy=False)
-def argmax(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """The index of the largest element, over an axis, by default among all; the first of several, or of NaNs.
 
     Parameters
@@ -122,7 +122,7 @@ def argmax(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
 
 
 @numpy_function(np.argmin, method="argmin", or_numpy=False)
-def argmin(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """The index of the smallest element, over an axis, by default among all; otherwise as `argmax`.
 
     Parameters

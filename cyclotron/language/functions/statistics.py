@@ -19,7 +19,7 @@ from cyclotron.language.values.broadcasting import text, whole_numbers
 
 
 @numpy_function(np.ptp, role="whole arrays")
-def ptp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The largest element less the smallest, over axes.
 
     Parameters
@@ -49,11 +49,11 @@ def ptp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     >>> f(np.array([1, 4, 2])).tolist()
     3
     """
-    return reductions.max(a, axis, keepdims) - reductions.min(a, axis, keepdims)
+    return reductions.max(a, axis, keepdims=keepdims) - reductions.min(a, axis, keepdims=keepdims)
 
 
 @numpy_function(np.count_nonzero, role="whole arrays")
-def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The number of elements that are not zero, over axes.
 
     Parameters
@@ -83,7 +83,7 @@ def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     >>> f(np.array([1, 0, 2])).tolist()
     2
     """
-    return reductions.sum(a != 0, axis, keepdims)
+    return reductions.sum(a != 0, axis, keepdims=keepdims)
 
 
 @numpy_function(np.average, role="whole arrays")
@@ -141,13 +141,13 @@ def _without_nan(kind: str, neutral: float, about: str) -> Any:
     numpy = getattr(np, f"nan{kind}")
     fold = getattr(reductions, kind)
 
-    def function(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    def function(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
         if a.dtype.kind != "f":
-            return fold(a, axis, keepdims)
-        found = fold(f.where(f.isnan(a), neutral, a), axis, keepdims)
+            return fold(a, axis, keepdims=keepdims)
+        found = fold(f.where(f.isnan(a), neutral, a), axis, keepdims=keepdims)
         if kind == "sum":
             return found
-        return f.where(reductions.all(f.isnan(a), axis, keepdims), np.nan, found)
+        return f.where(reductions.all(f.isnan(a), axis, keepdims=keepdims), np.nan, found)
 
     function.__name__ = function.__qualname__ = f"nan{kind}"
     function.__doc__ = f"""{about}
@@ -224,7 +224,7 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: in
     [[0.5, 1.5], [1.5, 4.5]]
     """
     rows = concatenate([_in_rows(one, rowvar) for one in ((m,) if y is None else (m, y))])
-    away = materialized(rows - reductions.mean(rows, 1, True))
+    away = materialized(rows - reductions.mean(rows, 1, keepdims=True))
     product = away @ away.conj().T / max(len(rows.T) - ((0 if bias else 1) if ddof is None else ddof), 0)
     return product[0, 0] if len(rows) == 1 else product
 

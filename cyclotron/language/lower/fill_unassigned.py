@@ -47,7 +47,7 @@ def completion(tensor: Tensor, equations: Sequence[Statement]) -> list[Statement
         return []
     region = region_of_list(missing, axes)
     index = tuple(Affine({axis: 1}, 0) for axis in axes)
-    value = Constant(tensor.initial or 0, tensor.span)
+    value = Constant(tensor.start, tensor.span)
     loops = tuple(axes)
     return [Statement(tensor, index, loops, region, value, tensor.span, loops)]
 

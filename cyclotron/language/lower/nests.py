@@ -88,9 +88,7 @@ def _everywhere(tensor: Tensor, own: Sequence[Statement], source: Tensor | None)
     region = (box([(axis, int(extent)) for axis, extent in zip(axes, tensor.shape, strict=True)]),)
     outer = [loop.name for loop in deepest[0].loops] if deepest else []
     loops = tuple(sorted(axes, key=lambda axis: outer.index(axis.name) if axis.name in outer else len(outer)))
-    value = (
-        Constant(tensor.initial or 0, tensor.span) if source is None else Access(source, index, tensor.span)
-    )
+    value = Constant(tensor.start, tensor.span) if source is None else Access(source, index, tensor.span)
     return Statement(tensor, index, loops, region, value, tensor.span, loops)
 
 

@@ -26,6 +26,7 @@ from cyclotron.language.values.nodes import (
     Reduce,
     Tensor,
     rebuild,
+    substitute_indices,
     transform,
     walk,
 )
@@ -63,7 +64,11 @@ def stretched(trace: Trace, equations: Equations, *, in_order: bool) -> tuple[Tr
         if axis not in scales:
             scales.update(_scales(axis, links))
     scales = {node: scale for node, scale in scales.items() if scale > 1}
-    if not scales or not _serves(scales, equations):
+    if not scales:
+        return trace, equations
+    # Loops that one equation sums over and others run over count as each needs them.
+    equations = [replace(one, value=_with_own_indices(one.value, scales)) for one in equations]
+    if not _serves(scales, equations):
         return trace, equations
     return _Layout(trace, scales).run(equations)
 
@@ -130,6 +135,20 @@ def _scales(start: Node, links: dict[Node, list[tuple[Node, Fraction]]]) -> dict
     whole = math.lcm(*(scale.denominator for scale in found.values()))
     divisor = math.gcd(*(int(scale * whole) for scale in found.values()))
     return {node: int(scale * whole) // divisor for node, scale in found.items()}
+
+
+def _with_own_indices(value: Element, scales: dict[Node, int]) -> Element:
+    """An expression whose reductions have other indices than the loops that are stretched."""
+
+    def changed(part: Element, operands: list[Element]) -> Element:
+        if not isinstance(part, Reduce) or part.index not in scales:
+            return rebuild(part, operands)
+        own = Index(part.index.name, part.index.span)
+        values = {part.index: Affine({own: 1}, 0)}
+        region = tuple(tuple(c.substitute(values) for c in conjunction) for conjunction in part.region)
+        return Reduce(part.kind, own, region, substitute_indices(operands[0], values), part.span, part.type)
+
+    return transform(value, changed)
 
 
 def _serves(scales: dict[Node, int], equations: Equations) -> bool:

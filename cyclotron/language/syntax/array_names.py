@@ -34,6 +34,11 @@ class ArrayNames:
             if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.value, ast.Name)
         }
         self._perhaps = self._names - taken_apart  # may be numbers as well
+        self._updated = {
+            node.target.id
+            for node in walk(source.node)
+            if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
+        }
         self._rows = any(map(self._is_of_arrays, walk(source.node)))  # whether `A[i]` may be a row
         self._numbers: set[str] = set()  # hold something else, as numbers
         self._elements: set[str] = set()  # hold elements, parts of arrays, or what is computed of those alone
@@ -57,6 +62,12 @@ class ArrayNames:
     def is_number(self, name: str) -> bool:
         """Return whether a name holds no array but what Python computes, as a number."""
         return name in self._numbers
+
+    def may_part(self, name: str, value: ast.expr) -> bool:
+        """Return whether two names of one number may get different ones, by operators in place."""
+        if not isinstance(value, ast.Name) or value.id not in self._names:
+            return False
+        return not self._updated.isdisjoint((name, value.id))
 
     def declare(self, name: str) -> None:
         """Note that a name holds a new array."""

@@ -71,7 +71,7 @@ def record(
         initial.reduced = reduced
         initial.folded = True
         return
-    first = Constant(target.initial or 0, target.span)
+    first = Constant(target.start, target.span)
     value = _grow(first, term, increment.negative, in_order)
     equations.append(Statement(target, index, loops, outer, value, span, indices_of(scopes), reduced))
 

@@ -32,7 +32,7 @@ from cyclotron.language.values.nodes import (
 from cyclotron.language.values.products import matmul
 from cyclotron.language.values.region import Conjunction, is_empty
 from cyclotron.language.values.scalar_type import check_fit, check_storable, promote
-from cyclotron.language.values.scalars import choose_by_indices, converted
+from cyclotron.language.values.scalars import check_adopted, choose_by_indices, converted
 from cyclotron.language.values.source_span import here, shape_error
 from cyclotron.language.values.subscripts import Pick
 from cyclotron.language.values.tensor import SymbolicTensor
@@ -45,11 +45,12 @@ def assign(target: View, value: object) -> None:
     ------
     ShapeError
         CYC122 if the shapes do not conform, CYC120 if the dtype loses more than NumPy lets it, or
-        a whole number is too large for it.
+        a whole number is too large for it, or it is whole only since the inputs are.
     """
     array = operand(value)
     broadcasting.check_fits(array.shape, target.shape)
     check_storable(array.dtype_name, target.dtype_name)
+    check_adopted(array.dtype_name if array.shape else array.at(()), target.tensor)
     check_fit([array.type], target.dtype_name)
     _Statement(target, array).record(None)
 
@@ -131,11 +132,14 @@ def array(value: Any, *, name: str) -> Any:
     if isinstance(value, LazyArray):
         first = len(active_recorder().statements)
         tensor = new_array(value, name)
+        tensor.is_number = not value.shape
         if value.chosen is not None:
             tensor.owner.bind({tensor: name}, {tensor: value.chosen.sources}, first, choice=value.chosen)
         elif value.viewed is not None:
             tensor.owner.bind({tensor: name}, {tensor: (value.viewed,)}, first, is_view=True)
         return tensor
+    if isinstance(value, SymbolicTensor) and value.is_number:
+        return array(value.copy(), name=name)
     if isinstance(value, Ragged):
         return value.kept(lambda whole: new_array(whole, name))
     if isinstance(value, tuple):
@@ -213,6 +217,9 @@ class _Statement:
 
     def record(self, negative: bool | None, is_loop: bool = False) -> None:
         """Record the assignment, or where `negative` is given the addition or subtraction in place."""
+        of_tensor = {pick.axis for pick in self.target.picks}
+        if any(size == 0 for axis, size in enumerate(self.target.shape) if axis not in of_tensor):
+            return  # a new axis without elements
         own = Access(self.tensor, self.index, self.span)
         value: Element | Increment = self.element
         if negative is not None:

@@ -16,7 +16,7 @@ from cyclotron.language.trace.assign import new_array
 from cyclotron.language.trace.statement import Scope
 from cyclotron.language.trace.trace import Trace, active_trace
 from cyclotron.language.values import broadcasting
-from cyclotron.language.values.array import SymbolicArray, View, held_tensor, operand
+from cyclotron.language.values.array import LazyArray, SymbolicArray, View, held_tensor, operand
 from cyclotron.language.values.nodes import Access, Element, Tensor, retyped
 from cyclotron.language.values.operations import element
 from cyclotron.language.values.region import is_empty
@@ -143,7 +143,10 @@ def loop_carried(value: Any, *, name: str, is_number: bool = False, in_place: bo
         CYC111 if the name holds no array, nor a number where it may be one.
     """
     trace = active_trace()
-    if in_place and isinstance(value, View | SymbolicTensor):
+    is_scalar = (isinstance(value, LazyArray) and not value.shape) or (
+        isinstance(value, SymbolicTensor) and value.is_number
+    )
+    if in_place and isinstance(value, View | SymbolicTensor) and not is_scalar:
         return _InPlace(value)
     first = len(trace.statements)
     if is_number and isinstance(value, _NUMBERS):
@@ -160,6 +163,7 @@ def loop_carried(value: Any, *, name: str, is_number: bool = False, in_place: bo
         )
     array = operand(value)
     tensor = new_array(array.copy(), name)
+    tensor.is_number = is_scalar
     trace.bind({tensor: name}, {tensor: (held_tensor(array),)}, first)
     return tensor
 

@@ -89,7 +89,7 @@ def _known(trace: Trace, test: Element | Condition | bool) -> bool | None:
         if isinstance(part, Access):
             tensor = part.tensor
             filled = tensor.initial is not None and not tensor.assigned and not tensor.is_input
-            return Constant(tensor.initial or 0, part.span, part.type) if filled else part
+            return Constant(tensor.start, part.span, part.type) if filled else part
         return rebuild(part, operands)
 
     value = transform(test, changed)

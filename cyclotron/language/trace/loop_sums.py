@@ -9,11 +9,13 @@ import numpy as np
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import LazyArray, SymbolicArray, operand
 from cyclotron.language.values.dispatch import PartialArray
-from cyclotron.language.values.nodes import Apply, Element, Reduce, accesses, onward
+from cyclotron.language.values.nodes import Apply, Constant, Element, Reduce, accesses, onward
 from cyclotron.language.values.operations import element, where
+from cyclotron.language.values.region import is_empty
 from cyclotron.language.values.scalar_type import promote
 from cyclotron.language.values.scalars import converted
 from cyclotron.language.values.source_span import trace_error
+from cyclotron.language.values.tensor import SymbolicTensor
 
 
 def loop_sum(value: Any, total: Any, *, name: str, negative: bool = False) -> Any:
@@ -26,7 +28,10 @@ def loop_sum(value: Any, total: Any, *, name: str, negative: bool = False) -> An
     """
     if isinstance(total, int):  # of no arrays
         return value
-    if not isinstance(value, SymbolicArray) or isinstance(value, LazyArray):
+    is_array = isinstance(value, SymbolicArray) and not isinstance(value, LazyArray)
+    if not is_array or (isinstance(value, SymbolicTensor) and value.is_number):
+        if _changes_nothing(total, value):
+            return value
         total = _as_added(total, value)
         return _in_order(value - total if negative else value + total)
     view = value.whole()
@@ -41,6 +46,15 @@ def loop_sum(value: Any, total: Any, *, name: str, negative: bool = False) -> An
                 help=f"write `{name}[...] {sign} ...` in the loop, which changes the array in each iteration",
             )
     return value.accumulated(total, negative=negative, is_loop=True)
+
+
+def _changes_nothing(total: Any, value: Any) -> bool:
+    """Return whether a sum has no terms, and 0 would make another number of the value."""
+    if not isinstance(total, Reduce) or not all(map(is_empty, total.region)):
+        return False
+    first = element(value)
+    dtype, _ = promote("add", first.type, total.type)
+    return dtype != first.dtype or (isinstance(first, Constant) and repr(first.value) == "-0.0")
 
 
 def _in_order(result: Any) -> Any:
@@ -64,16 +78,33 @@ def _truths(term: Element) -> Element | None:
 
 def _as_added(total: Any, value: Any) -> Any:
     """A sum in the dtype in which Python adds its terms to the value, one by one."""
+    if isinstance(total, LazyArray) and total.summed is not None and total.term_type is not None:
+        dtype, _ = promote("add", operand(value).type, total.term_type)
+        return total if dtype == total.dtype_name else total.summed(dtype)
     if not isinstance(total, Reduce):
         return total
     if not isinstance(value, (Element, int, float, complex, np.generic)):
         return total
     first = element(value)
-    truths = _truths(total.body) if first.dtype == "bool" else None
-    if truths is not None and not (first.type.weak and truths.type.weak):
+    if isinstance(first, Constant) and repr(first.value) == "-0.0":
+        total = _without_zeros(total)
+    truths = _truths(total.body)
+    if truths is not None and first.dtype == "bool" and not (first.type.weak and truths.type.weak):
         return Reduce("sum", total.index, total.region, truths, total.span)
-    dtype, _ = promote("add", first.type, total.type)
+    dtype, _ = promote("add", first.type, total.type if truths is None else truths.type)
     return total if total.type.weak or dtype == total.dtype else _summed_in(total, dtype)
+
+
+def _without_zeros(total: Reduce) -> Reduce:
+    """A sum to which terms that data leave out add -0.0, which changes no number, instead of 0."""
+    body = total.body
+    if isinstance(body, Reduce):
+        body = _without_zeros(body)
+    elif isinstance(body, Apply) and body.op == "where":
+        test, then, other = body.operands
+        if isinstance(other, Constant) and not other.value:
+            body = where(test, then, -0.0)
+    return Reduce(total.kind, total.index, total.region, body, total.span)
 
 
 def _summed_in(total: Reduce, dtype: str) -> Reduce:

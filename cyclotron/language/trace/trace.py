@@ -33,7 +33,7 @@ from cyclotron.language.values.nodes import (
 from cyclotron.language.values.operations import apply, element
 from cyclotron.language.values.operators import DTYPES
 from cyclotron.language.values.scalar_type import ScalarType
-from cyclotron.language.values.scalars import check_dtypes, converted, stored
+from cyclotron.language.values.scalars import check_adopted, check_dtypes, converted, stored
 from cyclotron.language.values.source_span import here, shape_error, trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
 from cyclotron.support.errors import NO_SPAN, ShapeError, Span, TraceError
@@ -201,6 +201,7 @@ class Trace:
         tensor = SymbolicTensor(
             self, unique, chosen, scalars, tile, is_input=False, fill=fill, span=span, variable=variable
         )
+        tensor.adopts_dtype = dtype is None
         if fill is not None:
             check_dtypes("assignment", (Constant(fill, span), Access(tensor, (), span)), span)
         self.tensors.append(tensor)
@@ -472,7 +473,9 @@ def _as_stored(target: Tensor, value: object) -> object:
         one = value if isinstance(value, Increment) else element(value)
         return converted(one, target.dtype_name) if isinstance(one, Element) and one.type.weak else one
     if not isinstance(value, Increment):
-        return stored(element(value), target.dtype_name)
+        whole = element(value)
+        check_adopted(whole, target)
+        return stored(whole, target.dtype_name)
     accumulated = value.element()
     if accumulated.dtype == target.dtype_name:
         return replace(value, value=stored(value.value, target.dtype_name))

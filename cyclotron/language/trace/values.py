@@ -429,11 +429,12 @@ def _reduce(
         return _of_arrays(kind, index, region, term, span)
     if skip_empty and isinstance(expression, Reduce):
         region = _not_empty(region, expression)
+    if nothing:  # Python's number, whatever the terms would be; schedules may name the index
+        expression = Constant(_NEUTRAL[kind], span)
     if isinstance(expression, Constant):
         expression = retyped(explicit_cast(expression, expression.dtype), expression.type)
     known = range_of_reduction(kind, index, region, expression.type.range)
-    weak = expression.type.weak or (nothing and expression.dtype == "int64")  # then it is Python's number
-    return Reduce(kind, index, region, expression, span, replace(expression.type, weak=weak, range=known))
+    return Reduce(kind, index, region, expression, span, replace(expression.type, range=known))
 
 
 def _term_of(body: Body, at: Affine, kind: str, region: Region) -> object:
@@ -468,7 +469,7 @@ def _counted(body: Body) -> Body:
     def term(at: Affine) -> object:
         value = body(at)
         if isinstance(value, Array):
-            return operand(value).astype("int64") if value.dtype_name == "bool" else value
+            return _counts(operand(value)) if value.dtype_name == "bool" else value
         one = element(value)
         if one.dtype != "bool":
             return one
@@ -477,6 +478,14 @@ def _counted(body: Body) -> Body:
         return counted
 
     return term
+
+
+def _counts(truths: SymbolicArray) -> SymbolicArray:
+    """Truth values as whole numbers; added one by one to others they are truth values still."""
+    counted = truths.astype("int64")
+    assert isinstance(counted, LazyArray)
+    counted.term_type = truths.type
+    return counted
 
 
 def _tested(body: Body) -> Body:
@@ -493,14 +502,21 @@ def _tested(body: Body) -> Body:
 
 def _of_arrays(kind: str, index: Index, region: Region, term: Any, span: Span) -> Any:
     """A reduction of arrays: of each element."""
-    return LazyArray(
-        term.shape,
-        term.dtype_name,
-        lambda at: Reduce(kind, index, region, term.at(at), span),
-        (term,),
-        costly=True,
-        label="sum",
-    )
+
+    def folded(term: Any) -> LazyArray:
+        return LazyArray(
+            term.shape,
+            term.dtype_name,
+            lambda at: Reduce(kind, index, region, term.at(at), span),
+            (term,),
+            costly=True,
+            label="sum",
+        )
+
+    result = folded(term)
+    result.summed = lambda dtype: folded(term.astype(dtype))
+    result.term_type = (isinstance(term, LazyArray) and term.term_type) or term.type
+    return result
 
 
 def _not_empty(region: Region, inner: Reduce) -> Region:

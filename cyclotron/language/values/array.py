@@ -510,6 +510,8 @@ class LazyArray(SymbolicArray):
         self._recorded_statements = len(active_recorder().statements)
         self.chosen: Chosen | None = None  # the arrays one of which it is in Python
         self.viewed: Tensor | None = None  # that of which it is a view in Python
+        self.summed: Callable[[str], LazyArray] | None = None  # of a loop's sum: it, of terms in a dtype
+        self.term_type: ScalarType | None = None  # of a loop's sum: that of its terms, in Python
         self.operations = 1 + sum(operand.operations for operand in operands)
         if self.operations > MOST_OPERATIONS:
             raise trace_error(
@@ -734,6 +736,8 @@ def _simple_power(base: object, exponent: object) -> SymbolicArray | None:
         return None
     if exponent == 2 and (floating or isinstance(exponent, int)):
         return combine("multiply", (base, base))
+    if not base.shape:
+        return None  # a scalar's
     if exponent == 0.5:
         return combine("sqrt", (base,))
     if exponent == -1 and floating:

@@ -65,6 +65,7 @@ class Tensor:
         self.unique_name = name
         self.name = variable or name
         self.dtype_name = dtype
+        self.adopts_dtype = False  # that of the inputs, since it is declared without one
         self.scalars = scalars
         self.tile = tile
         self.is_input = is_input
@@ -79,6 +80,11 @@ class Tensor:
     def blocked(self) -> bool:
         """Return whether elements are tiles."""
         return self.tile is not None
+
+    @property
+    def start(self) -> complex:
+        """The first summand of what is accumulated; of zeros the sign counts, in arrays that keep theirs."""
+        return 0 if self.initial is None else self.initial
 
     @property
     def shape(self) -> tuple[Extent, ...]:

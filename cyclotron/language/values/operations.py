@@ -18,11 +18,12 @@ from cyclotron.language.values.host_arrays import constant
 from cyclotron.language.values.nodes import Access, Constant, Element, Reduce, strip_transpose
 from cyclotron.language.values.operators import DTYPES, OPERATORS, named_dtype
 from cyclotron.language.values.refusals import inverted
-from cyclotron.language.values.scalar_type import literal, promote
+from cyclotron.language.values.scalar_type import ScalarType, literal, promote
 from cyclotron.language.values.scalars import (
     as_python,
     choose_by_indices,
     computed,
+    explicit_cast,
     number,
     of_numpy,
     truth_number,
@@ -103,7 +104,7 @@ def power(base: object, exponent: object) -> Element:
         return apply("power", base, exponent)
     value = element(base)
     whole = type(exponent) is int or value.type.weak or value.type.kind in "fc"
-    if type(exponent) in (int, float) and whole:
+    if type(exponent) in (int, float) and whole and value.dtype != "bool":
         if exponent == 1:
             return value
         if exponent == 2:
@@ -181,6 +182,12 @@ def where(test: object, then: object, other: object) -> Element:
 
 def where_of_numpy(condition: object, a: object, b: object) -> Element:
     """Choose as NumPy's ``where``: of two numbers, unlike `where`, an array without axes, of their dtype."""
+    known = tested(condition)
+    if not isinstance(known, (Condition, Element)) and array_of((known, a, b)) is None:
+        then, other = element(a), element(b)
+        if not (then.blocked or other.blocked):
+            dtype, _ = promote("where", ScalarType("bool"), then.type, other.type)
+            return of_numpy(explicit_cast(then if known else other, dtype))  # type: ignore[return-value]
     return of_numpy(where(condition, a, b))  # type: ignore[return-value]
 
 

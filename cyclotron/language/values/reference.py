@@ -27,6 +27,34 @@ from cyclotron.language.values.subscripts import has_bounds_of_data
 from cyclotron.support.errors import TraceError
 
 
+def _scalar(value: Any) -> Any:
+    return value.view(np.ndarray)[()] if isinstance(value, Value) else value
+
+
+def _of_scalars(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """An operator that NumPy's scalars have: its powers, NaN and warnings are not those of arrays."""
+    operate = getattr(operator, f"__{name}__")
+    of_arrays = getattr(np.ndarray, f"__{'r' * reflected}{name}__")
+
+    def of_values(self: Any, other: Any) -> Any:
+        if self.ndim or not isinstance(other, (Value, np.generic, int, float, complex)) or np.ndim(other):
+            return of_arrays(self, other)
+        pair = _scalar(self), _scalar(other)
+        return np.asarray(operate(*(pair[::-1] if reflected else pair))).view(Value)
+
+    return of_values
+
+
+def _operators_of_scalars(cls: type[Value]) -> type[Value]:
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor"):
+        setattr(cls, f"__{name}__", _of_scalars(name))
+        setattr(cls, f"__r{name}__", _of_scalars(name, reflected=True))
+    for name in ("lt", "le", "gt", "ge", "eq", "ne"):
+        setattr(cls, f"__{name}__", _of_scalars(name))
+    return cls
+
+
+@_operators_of_scalars
 @in_place(lambda op: lambda self, other: NotImplemented)
 class Value(np.ndarray):
     """An element in a plain run: a scalar (an array without axes) or a tile, never changed in place.
@@ -47,6 +75,10 @@ class Value(np.ndarray):
 
 class ScalarView(np.ndarray):
     """An array in a plain run; its scalars are values."""
+
+    def __array_wrap__(self, array: Any, *rest: Any) -> Any:
+        """Results without axes are scalars, as NumPy's."""
+        return array.view(Value if array.ndim == 0 else ScalarView)
 
     def __getitem__(self, key: Any) -> Any:
         if has_bounds_of_data(key, np.ndarray):

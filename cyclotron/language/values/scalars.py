@@ -19,6 +19,7 @@ from cyclotron.language.values.nodes import (
     Element,
     IndexValue,
     Reduce,
+    Tensor,
     accesses,
     applied,
     retyped,
@@ -32,6 +33,7 @@ from cyclotron.language.values.scalar_type import (
     check_storable,
     promote,
     undefined,
+    unsupported,
 )
 from cyclotron.language.values.source_span import here, shape_error
 from cyclotron.support.errors import ShapeError, Span
@@ -129,9 +131,11 @@ def converted(value: Element, dtype: str) -> Element:
 
 def explicit_cast(value: Element, dtype: str) -> Element:
     """An element in a dtype, a number too."""
-    return (
-        Apply(f"to_{dtype}", (value,), value.span) if isinstance(value, Constant) else converted(value, dtype)
-    )
+    if not isinstance(value, Constant):
+        return converted(value, dtype)
+    if f"to_{dtype}" not in OPERATORS:
+        raise unsupported("sum", dtype, dtype)
+    return Apply(f"to_{dtype}", (value,), value.span)
 
 
 def as_python(value: Element, dtype: str) -> Element:
@@ -170,6 +174,21 @@ def stored(value: Element, dtype: str) -> Element:
         number = int(number)
     check_fit([Constant(number, value.span).type], dtype)
     return Constant(number, value.span, ScalarType(dtype))
+
+
+def check_adopted(value: Element | str, target: Tensor) -> None:
+    """Refuse numbers with fractions in arrays that hold whole ones only since the inputs do (CYC120)."""
+    given = np.dtype(value if isinstance(value, str) else value.dtype)
+    held = np.dtype(target.dtype_name)
+    whole = isinstance(value, Constant) and float(np.real(value.value)).is_integer()
+    if not target.adopts_dtype or held.kind not in "bi" or given.kind not in "fc" or whole:
+        return
+    raise shape_error(
+        "CYC120",
+        f"a value of dtype {given} is stored in `{target.name}`, which is declared without a dtype and has"
+        f" that of the inputs, {held}: fractions would be lost",
+        help=f'declare `{target.name}` with dtype="{given}", or with dtype="{held}" to store whole numbers',
+    )
 
 
 def choose_by_indices(condition: Condition, then: Element, other: Element) -> Element:

@@ -9,7 +9,14 @@ import numpy as np
 
 from cyclotron.language.values import dispatch
 from cyclotron.language.values.affine import Affine
-from cyclotron.language.values.array import SymbolicArray, View, by_cases, check_scalars, update_in_place
+from cyclotron.language.values.array import (
+    SymbolicArray,
+    View,
+    by_cases,
+    check_scalars,
+    combine,
+    update_in_place,
+)
 from cyclotron.language.values.blocked import Extent
 from cyclotron.language.values.broadcasting import Shape
 from cyclotron.language.values.condition import Condition
@@ -23,7 +30,15 @@ _OF_ARRAYS = (slice, Array, np.ndarray, list)
 
 @in_place(update_in_place)
 class SymbolicTensor(Tensor, SymbolicArray):
-    """An input of a kernel or a tensor declared in it; subscripts give elements."""
+    """An input of a kernel or a tensor declared in it; subscripts give elements.
+
+    Attributes
+    ----------
+    is_number : bool
+        Whether it holds what is a scalar in NumPy, so that operators in place make a new one.
+    """
+
+    is_number = False
 
     @property
     def ndim(self) -> int:
@@ -100,11 +115,17 @@ class SymbolicTensor(Tensor, SymbolicArray):
     def accumulated(self, value: object, *, negative: bool, is_loop: bool = False) -> SymbolicTensor:
         """Add a value to all elements in place, or subtract it; `is_loop`: the sum of what a loop adds."""
         check_scalars(self)
+        if self.is_number:
+            return self._in_place("subtract" if negative else "add", value)
         self.whole().accumulated(value, negative=negative, is_loop=is_loop)
         return self
 
     def _in_place(self, op: str, value: object) -> SymbolicTensor:
         check_scalars(self)
+        if self.is_number:
+            result: SymbolicTensor = self.owner.new_array(combine(op, (self, value)), self.name)
+            result.is_number = True
+            return result
         self.whole()._in_place(op, value)
         return self
 

@@ -1,0 +1,286 @@
+"""Types, signs and names of numbers, as NumPy has them; each of these was once something else."""
+
+import inspect
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+BACKENDS = ["local", "sim", "numpy"]
+
+
+def root_of_element(v):
+    return v[0] ** 0.5, v[1] ** 0.5, v[2] ** 0.5
+
+
+def root_of_product(v):
+    return cy.prod(v[2:4]) ** 0.5
+
+
+def known_choice(n):
+    return cy.where(3, 0, n[1])
+
+
+def no_imaginary_part(v):
+    return cy.imag(-3.0) - v[:2].astype("float32")
+
+
+def sum_over_nothing(v):
+    return sum(v[k] for k in range(0)) + cy.arange(2)
+
+
+def product_over_nothing(v):
+    return math.prod(v[k] for k in range(0)) * cy.arange(2)
+
+
+def loop_over_nothing(v):
+    total = 0
+    for k in range(0):
+        total += v[k]
+    return cy.arange(2) + total
+
+
+def negative_zero_stays(v):
+    total = -0.0
+    for k in range(2):
+        if v[k] > 100:
+            total += k
+    return total
+
+
+def negative_zero_of_nothing(v):
+    total = -0.0
+    for k in range(0):
+        total += v[k]
+    return total
+
+
+def truths_to_a_float(w):
+    y = w[0]
+    for k in range(1):
+        y += w[k] > 0
+    return y
+
+
+def truths_to_floats(w):
+    y = w[0]
+    for _ in range(2):
+        y += w > 0
+    return y
+
+
+def singles_to_doubles(v, w):
+    y = v[:3] + 1
+    for k in range(3):
+        y = y + w * 0.1
+    return y
+
+
+def power_of_a_truth(v):
+    return (v[0] > 0) ** 2, (v[1] > 0) ** 1
+
+
+def mean_of_large(n):
+    return cy.mean(n[1:3]), n[1:3].mean(), cy.var(n[:2])
+
+
+def two_names_of_a_sum(v):
+    total = cy.sum(v[:2])
+    before = total
+    total += 1
+    return total, before
+
+
+def two_names_of_a_sum_in_a_loop(w):
+    total = cy.sum(w)
+    before = total
+    for k in range(3):
+        total += w[k]
+    return total, before
+
+
+def the_one_before(w):
+    total = cy.sum(w)
+    last = total
+    for k in range(3):
+        last = total
+        total += w[k]
+    return total, last
+
+
+def array_without_axes_has_two_names(v):
+    total = cy.zeros(())
+    other = total
+    total += 2
+    return total, other
+
+
+def no_elements_of_a_new_axis(v):
+    column = v[1:3, None]
+    column[:, 0:0] += column
+    column[:, 1:0] = 7
+    return column
+
+
+def reads_what_it_strides_over(v):
+    y = cy.zeros(5)
+    for s in range(3):
+        for i in range(1):
+            y[2 * s] = v[s]
+            y[2 - i] -= i + s
+    return y
+
+
+def variance_of_what_it_assigns(n):
+    n[:2] = cy.var(n[3:0:-2] // 8 + cy.eye(2, dtype="int64"), axis=1)
+    return n
+
+
+V = np.array([-3.0, -np.inf, -0.0, 4.0])
+W = np.array([1.5, 2.0, -0.25], "float32")
+N = np.array([65536, -3, -9223372036854775808, 12])
+
+
+def as_numpy(kernel, arguments):
+    """Run the text of a kernel with NumPy."""
+    names = {"cy": np, "math": math}
+    exec(inspect.getsource(kernel), names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = names[kernel.__name__](*(one.copy() for one in arguments))
+    return found if isinstance(found, tuple) else (found,)
+
+
+@pytest.mark.parametrize("backend", [*BACKENDS, "reference"])
+@pytest.mark.parametrize(
+    ("kernel", "arguments"),
+    [
+        (root_of_element, [V]),
+        (root_of_product, [V]),
+        (known_choice, [N.astype("int32")]),
+        (no_imaginary_part, [V]),
+        (sum_over_nothing, [V]),
+        (product_over_nothing, [V]),
+        (loop_over_nothing, [V.astype("complex64")]),
+        (negative_zero_stays, [V]),
+        (negative_zero_of_nothing, [V]),
+        (truths_to_a_float, [W]),
+        (truths_to_floats, [W]),
+        (singles_to_doubles, [V, W]),
+        (power_of_a_truth, [V]),
+        (mean_of_large, [N]),
+        (two_names_of_a_sum, [W]),
+        (two_names_of_a_sum_in_a_loop, [W]),
+        (the_one_before, [W]),
+        (array_without_axes_has_two_names, [V]),
+        (no_elements_of_a_new_axis, [V]),
+        (reads_what_it_strides_over, [V]),
+        (variance_of_what_it_assigns, [N]),
+    ],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+def test_value_and_dtype(kernel, arguments, backend):
+    right = as_numpy(kernel, arguments)
+    compiled = cy.kernel(kernel)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if backend == "reference":
+            found = compiled.reference(*(one.copy() for one in arguments))
+            found = found if isinstance(found, tuple) else (found,)
+        else:
+            program = compiled.compile(*arguments)
+            found = tuple(cy.run(program, backend=backend).outputs.values())
+    for one, other in zip(found, right, strict=True):
+        assert np.asarray(one).dtype == np.asarray(other).dtype
+        np.testing.assert_array_equal(one, other)
+        if np.asarray(other).dtype.kind == "f":
+            np.testing.assert_array_equal(np.signbit(one), np.signbit(other))
+
+
+def test_root_of_an_element_warns_as_numpys_scalars():
+    @cy.kernel
+    def root(v):
+        return v[0] ** 0.5
+
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in scalar power"):
+        root(np.array([-3.0]))
+
+
+def test_numbers_that_arrays_cannot_hold_are_refused():
+    @cy.kernel
+    def total(a):
+        s = 1
+        for _k in range(2):
+            s += a
+        return s
+
+    with pytest.raises(cy.ShapeError, match="CYC121"):
+        total(np.uint8(1))
+
+
+@cy.kernel
+def halves(n):
+    y = cy.zeros(4)
+    for i in range(4):
+        y[i] = n[i] / 2
+    return y
+
+
+@cy.kernel
+def halves_at_once(n):
+    y = cy.ones(4)
+    y[1:] = n[1:] / 2
+    return y
+
+
+@cy.kernel
+def whole_ones(n):
+    y = cy.zeros(4)
+    y[1:] = 2.0
+    y[0] = n[0]
+    return y
+
+
+@pytest.mark.parametrize("kernel", [halves, halves_at_once])
+def test_fractions_are_not_lost_where_no_dtype_was_asked_for(kernel):
+    with pytest.raises(cy.ShapeError, match="declared without a dtype") as caught:
+        kernel(np.arange(4))
+    assert caught.value.code == "CYC120"
+    assert kernel(np.arange(4, dtype="float32")).dtype == np.float32
+    assert whole_ones(np.arange(4)).tolist() == [0, 2, 2, 2]
+
+
+# Parameters that are Cyclotron's own, or have other names there.
+OWN_PARAMETERS = {
+    "empty": "tile", "zeros": "tile", "ones": "tile", "full": "tile", "arange": "start, dtype",
+    "block": "parts", "eye": "n, m", "where": "a, b", "full_like": "prototype", "ones_like": "prototype",
+    "zeros_like": "prototype", "load": "path", "atleast_1d": "ary", "atleast_2d": "ary",
+    "einsum": "subscripts",
+}  # fmt: skip
+
+
+def test_positional_arguments_are_in_numpys_order():
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+    def positional(function):
+        return [one.name for one in inspect.signature(function).parameters.values() if one.kind in kinds]
+
+    compared = 0
+    for name in dir(cy):
+        ours, theirs = getattr(cy, name), getattr(np, name, None)
+        if isinstance(ours, type) or not (callable(ours) and callable(theirs)):
+            continue
+        try:
+            right = positional(theirs)
+        except ValueError:  # written in C
+            continue
+        found = positional(ours)
+        own = OWN_PARAMETERS.get(name, "").split(", ")
+        assert [one for one in found if one not in own] == [
+            one for k, one in enumerate(right[: len(found)]) if found[k] not in own
+        ], name
+        compared += 1
+    assert compared > 120
