@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from pathlib import Path
 from typing import Any
@@ -416,6 +417,48 @@ def test_letters_of_loops_are_not_used_again() -> None:
         return A
 
     assert "A_out[i, j]" in str(kernel.recurrences(A))
+
+
+def test_sums_of_what_lies_beside_loops_run_along_its_axes() -> None:
+    """So that the Gram-Schmidt process has all of a grid where its points are, in and out of its loops."""
+
+    @cy.kernel
+    def gram_schmidt(V):
+        V = V.copy()
+        for j in range(V.shape[0]):
+            for i in range(j):
+                V[j] -= cy.sum(V[i] * V[j]) * V[i]
+            V[j] /= cy.sqrt(cy.sum(V[j] * V[j]))
+        return V
+
+    vectors = numbers(3, 4, 5)
+    folds = set(re.findall("Σ_{0 <= ([a-z_0-9]+) <= (.)}", str(gram_schmidt.recurrences(vectors))))
+    assert folds == {("k", "3"), ("l", "4")}
+    program = gram_schmidt.compile(vectors, schedule=cy.Schedule().space("k", "l"))
+    np.testing.assert_allclose(
+        cy.run(program, backend="sim").output, gram_schmidt.reference(vectors), atol=1e-12
+    )
+
+
+def test_each_total_of_a_statement_is_computed_by_itself() -> None:
+    """Reductions of one equation have one order of loops, in which one waits for the other."""
+
+    @cy.kernel
+    def quotient(x, y):
+        return x * (cy.sum(x * y) / cy.sum(y * y))
+
+    @cy.kernel
+    def quotient_by_names(x, y):
+        products = cy.sum(x * y)
+        squares = cy.sum(y * y)
+        return x * (products / squares)
+
+    x, y = numbers(6, 5), numbers(6, 5) + 1
+    schedule = cy.Schedule().space("i", "j")
+    one, other = (kernel.compile(x, y, schedule=schedule) for kernel in (quotient, quotient_by_names))
+    results = [cy.run(program, backend="sim") for program in (one, other)]
+    assert results[0].cycles == results[1].cycles
+    np.testing.assert_allclose(results[0].output, quotient.reference(x, y), rtol=1e-14)
 
 
 def test_a_new_array_lies_where_its_operands_do() -> None:

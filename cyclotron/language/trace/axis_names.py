@@ -2,8 +2,9 @@
 
 The rule: an axis of an array that a loop of the kernel subscripts elsewhere (`U[t + 1, 1:-1]`) is called like
 that loop. The other axes that are sliced are called i, j, k, l, ... in their order, without the names of the
-kernel's loops; axes that only numbers subscript have no name. Indices that are folded take the letters after
-those of the statement: `C = A @ B` runs over i and j and sums over k.
+kernel's loops; axes that only numbers subscript have no name. Indices that are folded are called like the
+axis that they run along, or take the letters after those of the statement: `C = A @ B` runs over i and j and
+sums over k.
 
 Without loops in the text, names follow the data: an index that runs along an axis of a computed array is
 called like that axis, unless another index of the statement is. `y = A @ x; z = B @ y` is `y[i]`, summed over
@@ -37,7 +38,11 @@ def name_axes(trace: Trace) -> None:
         isinstance(index, FoldIndex) for s in trace.statements for index in _reduced(s.value)
     ):
         return
-    axes, folds = _followed(trace) if not _has_loops(trace) else (_axis_names(trace), {})
+    if _has_loops(trace):
+        axes = _axis_names(trace)
+        folds = _fold_names(trace, axes)
+    else:
+        axes, folds = _followed(trace)
     for statement in trace.statements:
         taken = {index.name for index in (*statement.loops, *_reduced(statement.value)) if _is_written(index)}
         for loop in statement.loops:
@@ -45,12 +50,12 @@ def name_axes(trace: Trace) -> None:
                 wanted = axes[loop.tensor][loop.axis]
                 loop.name = wanted if wanted not in taken else _free(taken)
                 taken.add(loop.name)
-        reduced = _reduced(statement.value)
-        kept = {index: folds[index] for index in reduced if folds.get(index, "") not in taken | {""}}
-        taken.update(kept.values())
+        reduced = [index for index in _reduced(statement.value) if isinstance(index, FoldIndex)]
         for index in reduced:
-            if isinstance(index, FoldIndex):
-                index.name = kept.get(index) or _free(taken)
+            index.name = folds.get(index, "") if folds.get(index) not in taken else ""
+            taken.add(index.name)
+        for index in reduced:
+            index.name = index.name or _free(taken)
             taken.add(index.name)
 
 
@@ -112,6 +117,18 @@ def _axis_names(trace: Trace) -> dict[Tensor, list[str]]:
             names.append(own or (next(letters) if (tensor, d) in sliced else ""))
         result[tensor] = names
     return result
+
+
+def _fold_names(trace: Trace, axes: dict[Tensor, list[str]]) -> dict[Index, str]:
+    """For folded indices the name of the first named axis that they run along."""
+    folds: dict[Index, str] = {}
+    for statement in trace.statements:
+        for access in accesses(statement.value):
+            for name, form in zip(axes[access.tensor], access.index, strict=True):
+                for index in form.terms if name and len(form.terms) == 1 else ():
+                    if isinstance(index, FoldIndex):
+                        folds.setdefault(index, name)
+    return folds
 
 
 def _subscripts(statement: Statement) -> Iterator[tuple[Tensor, int, Affine]]:

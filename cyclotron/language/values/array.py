@@ -643,6 +643,8 @@ def combine(op: str, values: Sequence[object]) -> SymbolicArray:
     operands = [operand(value) for value in (values if test is None else values[1:])]
     shape = broadcasting.broadcast([one.shape for one in operands])
     operands = [computed_once(one, shape) for one in operands]
+    if not shape and sum(one.costly for one in operands) > 1:  # in one equation, totals wait for each other
+        operands = [materialized(one) if one.costly else one for one in operands]
     if op == "where" and test is None and operands[0].costly and any(map(_may_fail, operands[1:])):
         operands[0] = materialized(operands[0])  # reductions in the branches have it in each of their terms
     types = [one.type for one in operands]
