@@ -98,18 +98,19 @@ class StorageChooser {
       if (flows.size() == 1) return candidates.front();
     } else if (!live.from_prologue) {
       // A value that goes through several loops, such as a sum cut into panels, may still need one place only.
-      if (live.innermost != live.outermost) add(from(*live.innermost + 1));
-      const auto inside = from(*live.outermost + 1);
-      add(inside);
-      if (live.steps > 0 && from(*live.outermost).size() > inside.size()) {
-        const auto across = mapping_.grid.time[*live.outermost];
+      for (auto level = *live.innermost + 1; level-- > *live.outermost;) {
+        const auto inside = from(level + 1);
+        add(inside);
+        const auto steps = live.steps[level];
+        if (steps == 0 || from(level).size() == inside.size()) continue;
+        const auto across = mapping_.grid.time[level];
         if (std::ranges::all_of(flows, [&](FlowId flow) { return graph_.at(flow).computed; }))
-          for (auto& buffer : skewed_buffers(flows, inside, across, live.steps)) {
+          for (auto& buffer : skewed_buffers(flows, inside, across, steps)) {
             auto others = inside;
             std::erase(others, buffer.dims.back().first);
             add(std::move(others), std::move(buffer));
           }
-        add(inside, {{{across, 1}}, live.steps + 1});
+        add(inside, {{{across, 1}}, steps + 1});
       }
     }
     // One place for each value: since dependences advance, nothing can come between its making and its uses.

@@ -136,6 +136,8 @@ class DefaultSearch {
     std::optional<std::int64_t> cycles;
     std::int64_t pes;
     bool routed;
+    double
+        lost_iterations;  ///< Of loops that other placements may end early: the most by which it may be slower.
   };
   struct Refused {
     schedule::Placement placement;
@@ -166,6 +168,9 @@ class DefaultSearch {
       if (tried() >= most) break;
       if (is_promising(placement)) try_placement(placement, most_of_one);
     }
+    // One PE loses no early exit.
+    const auto one = std::ranges::find(rest, 1, &schedule::Placement::pes);
+    if (one != rest.end() && is_promising(*one)) try_placement(*one, most_of_one);
   }
 
   /// The best of the placements that links are missing for, where they promise more than the choices.
@@ -287,7 +292,10 @@ class DefaultSearch {
     }
     const auto cycles = simulated_cycles(compiled->program);
     const auto pes = pe_count(compiled->program);
-    choices_.push_back({&variant, std::move(*compiled), placement, cycles, pes, routed});
+    double lost_iterations = 1;
+    for (const auto& loop : compiled->lost_loops)
+      lost_iterations *= loop.by_placement() ? static_cast<double>(loop.steps) : 1;
+    choices_.push_back({&variant, std::move(*compiled), placement, cycles, pes, routed, lost_iterations});
   }
 
   /// Of what it tells of the choices at hand, an estimate is trusted where it is not far too small; on more PEs a
@@ -295,7 +303,8 @@ class DefaultSearch {
   [[nodiscard]] bool is_promising(const schedule::Placement& placement) const {
     return std::ranges::all_of(choices_, [&](const Choice& choice) {
       const auto& other = choice.placement;
-      const auto cycles = std::max(other.cycles, static_cast<double>(choice.cycles.value_or(0)));
+      const auto cycles =
+          choice.lost_iterations * std::max(other.cycles, static_cast<double>(choice.cycles.value_or(0)));
       if (placement.pes > other.pes)
         return hope(placement) * about_as_fast <
                (cycles < uncertainty * other.cycles ? other.cycles : cycles);
@@ -304,14 +313,17 @@ class DefaultSearch {
   }
 
   /// Times of all choices, by the simulator. Of one that it does not tell, the least that it may take, with estimates as
-  /// much too small as they are for others.
+  /// much too small as they are for others. Where early exits are lost, as if the others ended after one iteration.
   [[nodiscard]] std::vector<double> times() const {
     double scale = 1;
     for (const auto& choice : choices_)
       scale = std::max(scale, static_cast<double>(choice.cycles.value_or(0)) / choice.placement.cycles);
     std::vector<double> result;
-    for (const auto& choice : choices_)
-      result.push_back(choice.cycles ? static_cast<double>(*choice.cycles) : scale * choice.placement.least);
+    for (const auto& choice : choices_) {
+      const auto cycles =
+          choice.cycles ? static_cast<double>(*choice.cycles) : scale * choice.placement.least;
+      result.push_back(cycles * choice.lost_iterations);
+    }
     return result;
   }
 

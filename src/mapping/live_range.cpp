@@ -23,7 +23,7 @@ LiveRange live_across(const Mapping& mapping, std::span<const FlowId> flows) {
   LiveRange result;
   const auto& graph = mapping.graph;
   const auto& time = mapping.grid.time;
-  std::vector<std::int64_t> steps(time.size(), 0);
+  result.steps.resize(time.size(), 0);
   constexpr auto unknown = INT64_MAX;
   const auto among = [&](FlowId flow) { return std::ranges::find(flows, flow) != flows.end(); };
   const auto note = [&](const std::vector<poly::Affine>& use, const std::vector<poly::Affine>& made) {
@@ -31,7 +31,7 @@ LiveRange live_across(const Mapping& mapping, std::span<const FlowId> flows) {
       const auto d = time[t];
       if (use[d] == made[d]) continue;
       const auto distance = use[d] - made[d];
-      steps[t] = std::max(steps[t], poly::is_constant(distance) ? distance.constant : unknown);
+      result.steps[t] = std::max(result.steps[t], poly::is_constant(distance) ? distance.constant : unknown);
       result.outermost = std::min(result.outermost.value_or(t), t);
       result.innermost = std::max(result.innermost.value_or(t), t);
       return;
@@ -49,7 +49,7 @@ LiveRange live_across(const Mapping& mapping, std::span<const FlowId> flows) {
     if (transfer != nullptr && transfer->source == rule.flow && among(rule.flow))
       note(graph.at(graph.at(rule.flow).space).tuple, transfer->from);
   }
-  if (result.outermost && steps[*result.outermost] != unknown) result.steps = steps[*result.outermost];
+  std::ranges::replace(result.steps, unknown, 0);
   return result;
 }
 

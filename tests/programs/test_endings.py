@@ -498,3 +498,38 @@ def test_memory_does_not_grow_with_the_bound():
         for most in (100, 100_000)
     }
     assert len({program.memory.fullest.total for program in peaks.values()}) == 1
+
+
+@cy.kernel
+def mirrored(u):
+    s = cy.max(u)
+    while s > 0.1:
+        u = (u[::-1] + u) * 0.3
+        s = cy.max(u)
+    return u
+
+
+@cy.kernel
+def rolled(u):
+    while u[0] > 0.1:
+        u = (cy.roll(u, 1) + u) * 0.3
+    return u
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_defaults_end_loops_where_any_placement_does(n, recwarn):
+    u = np.arange(1.0, n + 1)
+    result = cy.run(mirrored.compile(u), backend="sim")
+    np.testing.assert_array_equal(result.output, mirrored.reference(u))
+    assert result.cycles < 200
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("schedule", [cy.Schedule(), ALONG.fold(i=1), ALONG.fold(i=2)])
+def test_a_value_that_is_needed_after_its_loop_takes_no_place_an_iteration(schedule):
+    u = np.arange(1.0, 5.0)
+    program = rolled.compile(u, schedule=schedule)
+    result = runs(program)
+    np.testing.assert_array_equal(result.output, rolled.reference(u))
+    assert max(result.steps.values()) < 12
+    assert program.memory.fullest.data < 200

@@ -28,6 +28,8 @@ struct LostLoop {
   std::string bounded_by;  ///< Else the index of a loop around, which tells where this one starts or ends.
   std::int64_t steps = 0;
   Span span;
+  /// True where another placement may end it.
+  [[nodiscard]] bool by_placement() const { return because.empty() && bounded_by.empty(); }
 };
 
 struct Compiled {

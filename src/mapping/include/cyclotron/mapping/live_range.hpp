@@ -20,7 +20,7 @@ namespace cyclotron::mapping {
 struct LiveRange {
   bool from_prologue = false;  ///< Across all of them.
   std::optional<std::size_t> outermost, innermost;
-  std::int64_t steps = 0;  ///< The most of the outermost loop, where they are numbers; else 0.
+  std::vector<std::int64_t> steps;  ///< The most of each loop, where they are numbers; else 0.
 };
 [[nodiscard]] LiveRange live_across(const Mapping& mapping, std::span<const FlowId> flows);
 
