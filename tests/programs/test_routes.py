@@ -234,3 +234,58 @@ def test_an_explanation_names_the_way():
         for neighbour in neighbours:
             way = f"C goes to its use in line 16 hop by hop along {axis}"
             assert text.count(f"{way}: PE [i, j] receives it from PE {neighbour}") == 1
+
+
+@cy.kernel
+def ends_of_steps(u, n):
+    for t in range(n):
+        u = u * 0.5 + u[0] - u[-1]
+    return u
+
+
+@cy.kernel
+def one_and_mirrored(u, n):
+    for t in range(n):
+        u = u * 0.5 + u[3] + u[::-1]
+    return u
+
+
+@cy.kernel
+def rolled_and_mirrored(u, n):
+    v = u * n
+    w = v + cy.roll(v, 2) + v
+    return v[::-1] + w + cy.roll(w, 3)
+
+
+@cy.kernel
+def transposed_and_mirrored(u, n):
+    v = u * n
+    return v.T + 0.5 * v[::-1] + v
+
+
+@cy.kernel
+def row_and_mirrored(u, n):
+    v = u * n
+    w = v + v[0]
+    return v[::-1] + w[:, ::-1] + w[::-1, ::-1] + w
+
+
+@pytest.mark.parametrize(
+    ("kernel", "dimensions"),
+    [
+        (ends_of_steps, 1),
+        (one_and_mirrored, 1),
+        (rolled_and_mirrored, 1),
+        (transposed_and_mirrored, 2),
+        (row_and_mirrored, 2),
+    ],
+)
+def test_values_that_meet_on_their_ways_have_ways_of_their_own(kernel, dimensions):
+    """Each user of one took it from a neighbour in the same step, whose other value came from it."""
+    u = integers(*(12,) * dimensions)
+    for topology in ("mesh", "torus"):
+        machine = cy.Machine(topology=topology, grid=(12,) * dimensions)
+        program = kernel.compile(u, 3, schedule=S.space(*"ij"[:dimensions]), machine=machine)
+        assert program.grid == (12,) * dimensions
+        for backend in ("sim", "local"):
+            np.testing.assert_array_equal(cy.run(program, backend=backend).output, kernel.reference(u, 3))

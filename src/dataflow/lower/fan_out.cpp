@@ -17,8 +17,9 @@ void Router::add_root(Root root, std::vector<Root>& roots) {
   roots.push_back(std::move(root));
 }
 
+/// None where values need no PEs beside their users to pass them on; `apart`: also not these.
 std::optional<std::vector<Router::Root>> Router::roots_between(const Flow& flow, const Axis& axis,
-                                                               const poly::Set& starts) const {
+                                                               const poly::Set& starts, bool apart) const {
   const std::size_t dim = axis.dim;
   const auto rank = graph_.dims.size();
   std::vector<poly::Affine> others;
@@ -38,6 +39,7 @@ std::optional<std::vector<Router::Root>> Router::roots_between(const Flow& flow,
       add_root({piece.domain, std::move(place)}, result);
     }
   }
+  if (apart) return result;
   // One neighbour after the other serves where each line begins next to the maker.
   std::vector<poly::Set> lines;
   for (const std::int64_t direction : {-1, 1}) {

@@ -146,6 +146,8 @@ void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) co
   // where others come the other way.
   hand_over_far(id, true, starts, rules);
   for (const auto& offset : offsets) {
+    // Routes lead there in the steps before; here, users would wait for each other.
+    if (relays_ == Relays::routed && time_step(offset) == 0 && hops(offset) > 0) continue;
     for (std::size_t f = 0; f < graph_.flows.size(); ++f) {
       const auto& other = graph_.flows[f];
       if (other.tensor != tensor || other.computed) continue;

@@ -76,7 +76,8 @@ class Router {
   };
   static void add_root(Root root, std::vector<Root>& roots);
   [[nodiscard]] std::optional<std::vector<Root>> roots_between(const Flow& flow, const Axis& axis,
-                                                               const poly::Set& starts) const;
+                                                               const poly::Set& starts, bool apart) const;
+  [[nodiscard]] bool meets_another(FlowId id, const Axis& axis) const;
   FlowId fan_out(FlowId id, const Axis& axis, const std::vector<Root>& makers, poly::Set& starts,
                  std::vector<Rule>& rules);
   [[nodiscard]] static poly::Set between(const poly::Set& users, std::size_t dim, std::int64_t direction,

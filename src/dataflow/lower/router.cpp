@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 
 #include <cyclotron/support/error.hpp>
 
@@ -129,6 +130,19 @@ std::vector<Router::Axis> Router::axes_of(const Flow& flow, const schedule::Move
   return axes;
 }
 
+/// True where an operand before it goes from user to user the other way: two users would wait for each other.
+bool Router::meets_another(FlowId id, const Axis& axis) const {
+  for (const auto other : std::span(graph_.flows).first(id.index())) {
+    if (other.space != graph_.at(id).space || other.computed) continue;
+    const auto axes = axes_of(other, move_of(other));
+    if (std::ranges::any_of(axes, [&](const Axis& way) {
+          return way.dim == axis.dim && !way.broadcast && way.direction != axis.direction;
+        }))
+      return true;
+  }
+  return false;
+}
+
 /// An axis of the operand's own index that the schedule asks it to travel (E13's relay), if any.
 std::optional<std::size_t> Router::relay_axis(const Flow& flow, const schedule::Movement* move) const {
   if (move == nullptr || move->kind == MovementKind::prefetch) return std::nullopt;
@@ -244,7 +258,7 @@ void Router::propagate(FlowId id, const std::vector<std::int64_t>& step, poly::S
 FlowId Router::follow(FlowId id, const Axis& axis, poly::Set& starts, std::vector<Rule>& rules) {
   const auto rank = graph_.dims.size();
   if (axis.both_ways) {
-    if (const auto makers = roots_between(graph_.at(id), axis, starts))
+    if (const auto makers = roots_between(graph_.at(id), axis, starts, meets_another(id, axis)))
       return fan_out(id, axis, *makers, starts, rules);
   }
   const auto& flow = graph_.at(id);
