@@ -32,6 +32,9 @@ from cyclotron.explore.sweep import sweep
 from cyclotron.explore.sweep_table import Sweep
 from cyclotron.explore.systolic import SystolicArrays, systolic_arrays
 from cyclotron.graph.graph import Graph
+from cyclotron.interop.network import Network
+from cyclotron.interop.timeloop import from_timeloop
+from cyclotron.interop.torch import from_torch
 from cyclotron.kernel import Kernel, kernel
 from cyclotron.language.functions import debug, random
 from cyclotron.language.functions.along_axis import put_along_axis, take_along_axis
@@ -253,6 +256,7 @@ __all__ = [
     "LinkMap",
     "Machine",
     "Memory",
+    "Network",
     "PeClass",
     "PerformanceWarning",
     "Prediction",
@@ -347,6 +351,8 @@ __all__ = [
     "float64",
     "floor",
     "floor_divide",
+    "from_timeloop",
+    "from_torch",
     "fromfunction",
     "full",
     "full_like",

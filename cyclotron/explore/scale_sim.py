@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from cyclotron.compiler.program import Program
-from cyclotron.explore.scale_sim_topology import Layer, read_topology
+from cyclotron.explore.scale_sim_topology import Layer, read_rows, read_topology
 from cyclotron.kernel import kernel
 from cyclotron.language import copy, empty, spec
 from cyclotron.machine.presets import scale_sim as scale_sim_array
@@ -28,12 +28,16 @@ from cyclotron.support.arguments import shown
 from cyclotron.support.call_site import errors_at_call
 from cyclotron.support.errors import ShapeError
 from cyclotron.support.files import write_file
-from cyclotron.support.tables import Listing, Row
+from cyclotron.support.tables import Listing, Records, Row
 
 __all__ = ["ScaleSimFold", "ScaleSimLayer", "ScaleSimReport", "scale_sim"]
 
 Dataflow = Literal["os", "ws", "is"]
 _DATAFLOWS: tuple[Dataflow, ...] = get_args(Dataflow)
+_REPORTED = (
+    *("LayerID", "Total Cycles", "Stall Cycles"),
+    *("Overall Util %", "Mapping Efficiency %", "Compute Util %"),
+)
 
 
 @kernel
@@ -200,26 +204,55 @@ class ScaleSimReport(Listing[ScaleSimLayer]):
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(
-            (
-                "LayerID",
-                "Total Cycles",
-                "Stall Cycles",
-                "Overall Util %",
-                "Mapping Efficiency %",
-                "Compute Util %",
-            )
-        )
-        for number, layer in enumerate(self.layers):
-            last = layer.cycles - 1
-            twice = 0 if layer.dataflow == "os" else layer.array[1] - 1
-            overall = layer.utilization * layer.cycles / last if last else math.inf
-            compute = layer.utilization * layer.fold_cycles / (layer.fold_cycles + twice)
-            shares = (100 * share for share in (overall, layer.mapping_efficiency, compute))
-            writer.writerow((number, last, 0, *shares))
+        writer.writerow(_REPORTED)
+        writer.writerows((number, *self._reported(layer)) for number, layer in enumerate(self.layers))
         if path is not None:
             write_file(path, text.getvalue())
         return text.getvalue()
+
+    def beside(self, path: str | Path) -> Records:
+        """Return the layers with what SCALE-Sim itself reported of them, in its own terms; see `to_csv`.
+
+        Parameters
+        ----------
+        path : str or Path
+            SCALE-Sim's ``COMPUTE_REPORT.csv`` of the same layers, in their order.
+
+        Returns
+        -------
+        Records
+            A dict for each layer; prints as a table.
+
+        Raises
+        ------
+        ShapeError
+            CYC741 if it cannot be read, or has other layers or columns.
+        """
+        help = "give SCALE-Sim's COMPUTE_REPORT.csv of the same topology"
+        header, *rows = [row for row in read_rows(path, help) if row] or [[]]
+        columns = [header.index(name) if name in header else -1 for name in _REPORTED[1:]]
+        if min(columns) < 0 or len(rows) != len(self.layers):
+            raise ShapeError(
+                f"`{path}` has {len(rows)} lines under {', '.join(header) or 'no names'}; "
+                f"the report has {len(self.layers)} layers",
+                code="CYC741",
+                help=help,
+            )
+        result = Records()
+        for layer, row in zip(self.layers, rows, strict=True):
+            record: dict[str, object] = {"layer": layer.name}
+            for name, own, column in zip(_REPORTED[1:], self._reported(layer), columns, strict=True):
+                record |= {name: own, f"{name} reported": _number(row[column] if column < len(row) else "")}
+            result.append(record)
+        return result
+
+    def _reported(self, layer: ScaleSimLayer) -> tuple[float, ...]:
+        """The columns of SCALE-Sim's report after the first."""
+        last = layer.cycles - 1
+        twice = 0 if layer.dataflow == "os" else layer.array[1] - 1
+        overall = layer.utilization * layer.cycles / last if last else math.inf
+        compute = layer.utilization * layer.fold_cycles / (layer.fold_cycles + twice)
+        return last, 0, *(100 * share for share in (overall, layer.mapping_efficiency, compute))
 
     def _table(self) -> tuple[Row, list[Row]]:
         header = ("layer", "M", "N", "K", "folds", "cycles a fold", "cycles", "mapping", "utilization")
@@ -338,6 +371,14 @@ def fold(length: int, dataflow: Dataflow, array: tuple[int, int]) -> Program:
 
 def _extents(dataflow: Dataflow, M: int, N: int, K: int) -> tuple[int, int, int]:
     return {"os": (M, N, K), "ws": (K, N, M), "is": (K, M, N)}[dataflow]
+
+
+def _number(text: str) -> float | None:
+    """The number of a cell of a report; None where it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def _parts(extent: int, most: int) -> list[tuple[int, int]]:

@@ -56,16 +56,8 @@ def read_topology(path: str | Path) -> tuple[Layer, ...]:
         If the file cannot be read, or a line is none of these.
     """
     layers: list[Layer] = []
-    data = file_bytes(
-        path, error=ShapeError, code="CYC741", help="give the path of one of SCALE-Sim's topology files"
-    )
-    try:
-        lines = data.decode("utf-8").splitlines(keepends=True)
-        rows = list(csv.reader(lines))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise _unfit(f"`{path}` is no text of comma-separated values: {error}") from None
-    for number, row in enumerate(rows, 1):
-        cells = [cell.strip() for cell in row]
+    rows = read_rows(path, "give the path of one of SCALE-Sim's topology files")
+    for number, cells in enumerate(rows, 1):
         while cells and not cells[-1]:
             cells.pop()
         if number > 1 and cells:
@@ -73,6 +65,23 @@ def read_topology(path: str | Path) -> tuple[Layer, ...]:
     if not layers:
         raise _unfit(f"`{path}` has no layers")
     return tuple(layers)
+
+
+def read_rows(path: str | Path, help: str) -> list[list[str]]:
+    """Return the cells of a file of comma-separated values, without the space around them.
+
+    Parameters
+    ----------
+    path : str or Path
+    help : str
+        Of the `ShapeError` CYC741 where it is no such file.
+    """
+    data = file_bytes(path, error=ShapeError, code="CYC741", help=help)
+    try:
+        lines = data.decode("utf-8").splitlines(keepends=True)
+        return [[cell.strip() for cell in row] for row in csv.reader(lines)]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise _unfit(f"`{path}` is no text of comma-separated values: {error}") from None
 
 
 def _layers(cells: list[str], where: str) -> list[Layer]:

@@ -18,6 +18,7 @@ NAMES = {name: value for name, value in OWN.items() if value is not getattr(np, 
 }
 # They start ranks, or measure messages between them.
 MPI = {"distribute", "Distributed", "calibrate", "Calibration", "linalg.plan", "linalg.Plan", "predict"}
+PYTORCH = {"from_torch", "Network"}
 SECTION = re.compile(r"^(Parameters|Attributes|Returns|Raises|Examples)\n-+$", re.MULTILINE)
 
 
@@ -53,6 +54,8 @@ def test_examples(name, tmp_path, monkeypatch):
         importlib.util.find_spec("cyclotron._mpi") and shutil.which("mpirun")
     ):
         pytest.skip("MPI is not installed")
+    if name in PYTORCH:
+        pytest.importorskip("torch", reason="PyTorch is not installed")
     name = name.removeprefix("mpi-")
     text = inspect.getdoc(NAMES[name]) or ""
     examples = doctest.DocTestParser().get_doctest(text, {"cy": cy, "np": np}, name, name, 0)

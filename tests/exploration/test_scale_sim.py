@@ -100,6 +100,36 @@ def test_a_topology_of_convolutions(dataflow, tmp_path):
         assert float(line["Compute Util %"]) == pytest.approx(compute)
 
 
+# What SCALE-Sim 3.0.0 writes of these layers, output stationary on 16 rows and columns.
+LENET = """\
+Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,
+conv1, 32, 32, 5, 5, 3, 6, 1,
+conv2, 14, 14, 5, 5, 6, 16, 1,
+"""
+LENET_REPORT = """\
+LayerID, Total Cycles (incl. prefetch), Total Cycles, Stall Cycles, Overall Util %, Mapping Efficiency %, Compute Util %,
+0, 5962, 5144, 0, 26.790921461897355, 37.5, 26.785714285714274,
+1, 1883, 1259, 0, 74.4638602065131, 89.28571428571429, 74.4047619047619,
+"""  # noqa: E501
+
+
+def test_beside_what_scale_sim_reported(tmp_path, golden_refusal, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lenet.csv").write_text(LENET)
+    (tmp_path / "COMPUTE_REPORT.csv").write_text(LENET_REPORT)
+    report = cy.scale_sim("lenet.csv", dataflow="os", array=(16, 16))
+    lines = report.beside("COMPUTE_REPORT.csv")
+    assert [line["layer"] for line in lines] == ["conv1", "conv2"]
+    assert [line["Total Cycles"] for line in lines] == [5144, 1259]
+    for line in lines:
+        for name in ("Total Cycles", "Overall Util %", "Mapping Efficiency %", "Compute Util %"):
+            assert line[name] == pytest.approx(line[f"{name} reported"], rel=1e-12)
+    (tmp_path / "COMPUTE_REPORT.csv").write_text("\n".join(LENET_REPORT.splitlines()[:2]))
+    golden_refusal(
+        "report-of-other-layers", cy.ShapeError, "CYC741", lambda: report.beside("COMPUTE_REPORT.csv")
+    )
+
+
 def padded(block, shape):
     return np.pad(block, [(0, size - used) for size, used in zip(shape, block.shape, strict=True)])
 

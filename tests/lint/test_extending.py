@@ -32,6 +32,8 @@ def test_python_runs(page, tmp_path):
     text = "\n\n".join(block[2] for block in blocks(page, "python"))
     if "distribute" in text:
         pytest.importorskip("cyclotron._mpi")
+    if "import torch" in text:
+        pytest.importorskip("torch", reason="PyTorch is not installed")
     script = tmp_path / "example.py"
     script.write_text(text)
     paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]

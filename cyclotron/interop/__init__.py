@@ -1,0 +1,1 @@
+"""Layers and problems of other tools as kernels: PyTorch's modules, Timeloop's problems."""
