@@ -8,8 +8,10 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from cyclotron import _core
-from cyclotron.support.svg import COLORS
+from cyclotron.support.svg import COLORS, inline_image, png
 from cyclotron.support.tables import html_table, text_table
 
 if TYPE_CHECKING:
@@ -194,7 +196,11 @@ class MemoryMap:
         one = self.fullest
         text = f"<details><summary>{escape(one.name)}</summary><pre>{escape(one.text)}</pre></details>"
         axes = f"{one.name}: addresses up, {one.data:,} bytes; right, {one.instructions} instructions"
-        return f"{table}{memory_map_svg(one)}<br><small>{escape(axes)}</small>{text}"
+        return f"{table}{inline_image(memory_map_svg(one))}<br><small>{escape(axes)}</small>{text}"
+
+    def _repr_png_(self) -> bytes | None:
+        """The map alone, for readers of notebooks that show no HTML."""
+        return memory_map_png(self.fullest) if self.classes else None
 
 
 def bytes_text(count: int | None) -> str:
@@ -241,3 +247,23 @@ def memory_map_svg(one: ClassMemory) -> str:
         f"<title>{escape(one.name)}: {size} bytes over {steps} instructions</title>"
         f'<rect width="{steps}" height="{size}" fill="#f4f4f4"/>{bars}</svg>'
     )
+
+
+def memory_map_png(one: ClassMemory) -> bytes:
+    """Return the picture of `memory_map_svg` as a PNG file.
+
+    Parameters
+    ----------
+    one : ClassMemory
+        Of a `MemoryMap`.
+    """
+    width, height = _PIXELS
+    steps, size = max(one.instructions, 1), max(one.data, 1)
+    colors = {name: 1 + COLORS.index(color) for name, color in colors_of(one.slots).items()}
+    pixels = np.zeros((height, width), np.uint8)
+    for slot in one.slots:
+        top = height * (size - slot.address - slot.size) // size
+        bottom = -(height * (slot.address - size) // size)  # rounded up: no value is without a pixel
+        for first, last in slot.live:
+            pixels[top:bottom, width * first // steps : -(-width * (last + 1) // steps)] = colors[slot.name]
+    return png(pixels, ["#f4f4f4", *COLORS])

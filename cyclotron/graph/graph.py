@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cyclotron.graph.dot import to_dot
 from cyclotron.graph.evaluate import evaluate
 from cyclotron.graph.nodes import Block
+from cyclotron.graph.png import to_png
 from cyclotron.graph.svg import to_svg
 from cyclotron.support.svg import inline_image
 
@@ -78,3 +79,7 @@ class Graph(Block):
         if len(self) <= MOST_DRAWN:
             return inline_image(self.to_svg())
         return f"<pre>{html.escape(str(self))}</pre>"
+
+    def _repr_png_(self) -> bytes | None:
+        """The picture for readers of notebooks that show no HTML, where matplotlib can draw it."""
+        return to_png(self) if len(self) <= MOST_DRAWN else None

@@ -6,6 +6,7 @@ import base64
 import re
 import struct
 import zlib
+from collections.abc import Sequence
 from html import escape
 from itertools import groupby
 from typing import Any
@@ -90,15 +91,28 @@ def heat_map_png(shares: NDArray[Any]) -> bytes:
     cells, _ = shrink(np.atleast_2d(plane_of(shares)), _MOST_CELLS)
     side = max(1, min(_MOST_PIXELS, _SIDE // max(cells.shape)))
     percentages = np.rint(100 * cells).astype(np.uint8).repeat(side, axis=0).repeat(side, axis=1)
-    palette = bytes.fromhex("".join(_color(n / 100)[1:] for n in range(101)))
-    rows = b"".join(b"\0" + row.tobytes() for row in percentages)  # each without a filter
+    return png(percentages, [_color(n / 100) for n in range(101)])
+
+
+def png(pixels: NDArray[np.uint8], palette: Sequence[str]) -> bytes:
+    """Return a picture as a PNG file.
+
+    Parameters
+    ----------
+    pixels : ndarray, uint8
+        Rows of numbers of colours.
+    palette : sequence of str
+        At most 256 colours, as ``#0072B2``.
+    """
+    colors = bytes.fromhex("".join(color[1:] for color in palette))
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)  # each without a filter
 
     def chunk(name: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
-    height, width = percentages.shape
+    height, width = pixels.shape
     header = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)  # a byte a pixel, of a palette
-    parts = (b"IHDR", header), (b"PLTE", palette), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")
+    parts = (b"IHDR", header), (b"PLTE", colors), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import itertools
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,7 @@ pytest.importorskip("matplotlib")
 from matplotlib.patches import Rectangle
 
 import cyclotron as cy
+from cyclotron.compiler.memory_map import colors_of
 
 
 @cy.kernel
@@ -116,9 +120,27 @@ def test_text_and_html_tell_the_same_bytes() -> None:
         for text in (str(memory), html):
             for part in (one.data, one.queues, one.code):
                 assert f"{part:,}" in text
-    assert html.count("<rect") == 1 + sum(len(slot.live) for slot in memory.fullest.slots)
+    (picture,) = re.findall(r'<img [^>]*src="data:image/svg\+xml;base64,([^"]+)"', html)
+    bars = sum(len(slot.live) for slot in memory.fullest.slots)
+    assert base64.b64decode(picture).count(b"<rect") == 1 + bars
+    assert "<svg" not in html, "notebooks that are not trusted lose it"
     assert "4,096" in html
     assert str(memory) == repr(memory)
+
+
+def test_png_has_every_value_at_its_addresses() -> None:
+    image = pytest.importorskip("PIL.Image")
+    memory = compiled().memory
+    one = memory.fullest
+    with image.open(io.BytesIO(memory._repr_png_())) as picture:
+        pixels = np.asarray(picture.convert("RGB"))
+    height, width, _ = pixels.shape
+    colors = colors_of(one.slots)
+    for slot in one.slots:
+        y = height - round(height * (slot.address + slot.size / 2) / one.data)
+        for first, last in slot.live:
+            x = int(width * (first + last + 1) / 2 / one.instructions)
+            assert "#" + bytes(pixels[y, x].tolist()).hex() == colors[slot.name].lower()
 
 
 def test_what_has_no_bound_is_told() -> None:

@@ -5,7 +5,9 @@ MA-088 … MA-094.
 
 from __future__ import annotations
 
+import io
 import re
+import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from typing import Any
@@ -180,6 +182,32 @@ def test_every_node_and_edge_is_drawn_once_in_the_order_of_execution(graph: cy.G
     assert sum(bool(re.match(r"N: \d+", text)) for text in texts) == len(nodes)
     updates = sum(node.updates is not None for node in nodes)
     assert len(list(picture.iter(f"{SVG}path"))) == len(edges) + updates
+
+
+def test_a_graph_is_a_png_too() -> None:
+    """Each ellipse of the SVG has its colour at its ends, and no text is white."""
+    pytest.importorskip("matplotlib")
+    image = pytest.importorskip("PIL.Image")
+    graph = array_kernels.red_black.graph(cy.spec((9, 8)), cy.spec((9, 8)), 2)
+    drawn = ElementTree.fromstring(graph.to_svg())
+    with image.open(io.BytesIO(graph._repr_png_() or b"")) as picture:
+        pixels = np.asarray(picture.convert("RGB")).astype(int)
+    assert pixels.shape[:2] == (int(drawn.attrib["height"]), int(drawn.attrib["width"]))
+    blue = np.array([0x28, 0x50, 0xC8])
+    for shape in drawn.iter(f"{SVG}ellipse"):
+        x, y, rx = (float(shape.attrib[key]) for key in ("cx", "cy", "rx"))
+        for at in (x - rx, x + rx):
+            around = pixels[int(y) - 2 : int(y) + 3, int(at) - 2 : int(at) + 3].reshape(-1, 3)
+            assert abs(around - blue).sum(axis=1).min() < 120
+    for text in drawn.iter(f"{SVG}text"):
+        x, y = int(float(text.attrib["x"])), int(float(text.attrib["y"]))
+        assert pixels[y - 7 : y + 1, x - 6 : x + 7].min() < 140, text.text
+
+
+def test_a_graph_without_matplotlib_has_no_png(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = array_kernels.red_black.graph(cy.spec((9, 8)), cy.spec((9, 8)), 2)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert graph._repr_png_() is None
 
 
 def test_boxes_do_not_overlap() -> None:
