@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import math
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,7 @@ def sweep(
     memory_depth: int | Sequence[int] | None = None,
     machine: Machine | Mapping[str, Machine] | None = None,
     threads: int = 0,
+    executor: Executor | None = None,
 ) -> Sweep:
     """Simulate the time of every combination of the given values; no data is needed.
 
@@ -110,6 +112,9 @@ def sweep(
         the first, whose records have the names.
     threads : int
         Simulations at a time; 0: one a core.
+    executor : concurrent.futures.Executor, optional
+        Where to simulate instead of on threads: a pool of processes, or of a cluster's nodes. The compiler
+        stays in this process, and the pool is left open.
 
     Returns
     -------
@@ -150,12 +155,17 @@ def sweep(
     }
     given = {name: values for name, values in axes.items() if values is not None}
     workers = _workers(threads)
+    if not isinstance(executor, Executor | None):
+        raise invalid("`executor`", executor, "a concurrent.futures.Executor")
     _check(design, args, given, named)
     records: list[Record | None] = [None] * math.prod(map(len, given.values()))
     stop = threading.Event()
     with progress_bar("sweeping") as progress:
         try:
-            _measure_all(_designs(design, args, given, named), records, workers, stop, progress)
+            with contextlib.nullcontext(executor) if executor else ThreadPoolExecutor(workers) as pool:
+                designs = _designs(design, args, given, named)
+                watched = stop if executor is None else None
+                _measure_all(designs, records, pool, 4 * workers, watched, progress)
         except KeyboardInterrupt:
             stop.set()
     done = [record for record in records if record is not None]
@@ -234,30 +244,33 @@ def _retimed(program: Program | CyclotronError, fields: Mapping[str, Any]) -> Pr
 def _measure_all(
     designs: Iterator[_Design],
     records: list[Record | None],
-    workers: int,
-    stop: threading.Event,
+    pool: Executor,
+    ahead: int,
+    stop: threading.Event | None,
     progress: Any,
 ) -> None:
-    """Simulate on several threads; the compiler runs on this one, a few designs ahead."""
+    """Simulate in a pool; the compiler runs here, so many designs ahead. No `stop` reaches other processes."""
     finished = 0
-    with ThreadPoolExecutor(workers) as pool:
-        running: dict[Future[Record], int] = {}
-        try:
-            for number, design in enumerate(designs):
-                running[pool.submit(_measured, design, stop)] = number
-                if len(running) > 4 * workers:
-                    finished += _collect(running, records)
-                progress(finished / len(records))
-            while running:
+    running: dict[Future[Record], int] = {}
+    try:
+        for number, design in enumerate(designs):
+            running[pool.submit(_measured, design, stop)] = number
+            if len(running) > ahead:
                 finished += _collect(running, records)
-                progress(finished / len(records))
-        except BaseException:
+            progress(finished / len(records))
+        while running:
+            finished += _collect(running, records)
+            progress(finished / len(records))
+    except BaseException:
+        if stop is not None:
             stop.set()
-            pool.shutdown(cancel_futures=True)
-            for future, number in running.items():
-                if future.done() and not future.cancelled() and future.exception() is None:
-                    records[number] = future.result()
-            raise
+        for future in running:
+            future.cancel()
+        wait([future for future in running if not future.cancelled()])
+        for future, number in running.items():
+            if not future.cancelled() and future.exception() is None:
+                records[number] = future.result()
+        raise
 
 
 def _collect(running: dict[Future[Record], int], records: list[Record | None]) -> int:
@@ -268,27 +281,27 @@ def _collect(running: dict[Future[Record], int], records: list[Record | None]) -
     return len(done)
 
 
-def _measured(design: _Design, stop: threading.Event) -> Record:
+def _measured(design: _Design, stop: threading.Event | None) -> Record:
     program = design.program
     if not isinstance(program, CyclotronError):
         try:
             return design.values | _measures(program, stop)
         except CyclotronError as error:
-            if stop.is_set():
+            if stop is not None and stop.is_set():
                 raise
             program = error
     empty: Record = dict.fromkeys(_MEASURED)
     return design.values | empty | {"error": f"{program.code} {program.message}"}
 
 
-def _measures(program: Program, stop: threading.Event) -> Record:
+def _measures(program: Program, stop: threading.Event | None) -> Record:
     timing = _core.simulate(
         program.core,
         [],
         functional=False,
         event_limit=0,
         engine="auto",
-        progress=lambda fraction: not stop.is_set(),
+        progress=lambda fraction: stop is None or not stop.is_set(),
     )
     pes = math.prod(program.grid)
 

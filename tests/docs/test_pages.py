@@ -57,3 +57,13 @@ def test_the_readme_is_short_and_shows_a_picture():
     assert len(text.splitlines()) <= 120
     (picture,) = re.findall(r"^!\[[^\]]+\]\(([^)]+)\)$", text, re.MULTILINE)
     assert (ROOT / picture).stat().st_size < 60_000
+
+
+def test_each_feature_names_a_test_that_is_there():
+    rows = re.findall(r"^\| (\d+) \|.*\| ([^|]+) \|$", (DOCS / "features.md").read_text(), re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(1, 35))
+    for number, tests in rows:
+        named = re.findall(r"`([\w/]+\.py)::(\w+)`", tests)
+        assert named, number
+        for file, test in named:
+            assert f"\ndef {test}(" in (ROOT / "tests" / file).read_text(), f"{file}::{test}"

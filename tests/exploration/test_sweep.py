@@ -6,6 +6,8 @@ import csv
 import dataclasses
 import io
 import itertools
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
@@ -82,6 +84,15 @@ def test_a_program_and_any_number_of_threads(threads):
     assert list(swept) == without
     assert len(swept) == 9
     assert swept.columns[:2] == ("link_latency", "depth")
+
+
+def test_simulations_in_other_processes():
+    """A refusal of the compiler and a deadlock come back as records, and the pool stays open."""
+    axes = {"schedule": [OUTPUT_STATIONARY, cy.Schedule().space("x")], "depth": [0, 1, 4]}
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        assert list(cy.sweep(matmul, *SPECS, **axes, executor=pool)) == list(cy.sweep(matmul, *SPECS, **axes))
+        assert pool.submit(int, "3").result() == 3
 
 
 def test_a_loaded_program(tmp_path):
@@ -368,6 +379,7 @@ def test_ctrl_c_keeps_what_is_done(monkeypatch):
     ("arguments", "axes", "text"),
     [
         ((matmul, *SPECS), {"depth": []}, "`depth` has no value"),
+        ((matmul, *SPECS), {"executor": 3}, "`executor` of a sweep is 3, of type int"),
         ((3,), {}, "sweep() got a `int`"),
         ((matmul, *SPECS), {"memory_latency": [1, 2]}, "varies memories, and the machine has none"),
     ],
