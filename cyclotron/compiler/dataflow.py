@@ -135,7 +135,15 @@ class Dataflow:
     def rule_points(
         self, rule: Rule, least: Point | None = None, greatest: Point | None = None
     ) -> list[Point]:
-        """Return the points at which a rule applies; see `points`."""
+        """Return the points at which a rule applies; see `points`.
+
+        Parameters
+        ----------
+        rule : Rule
+            One of `rules`.
+        least, greatest : tuple of int, optional
+            Corners of a box: only the points in it.
+        """
         return [tuple(p) for p in self.core.rule_points(rule.number, *self._box(least, greatest))]
 
     def arrows(

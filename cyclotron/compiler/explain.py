@@ -260,7 +260,15 @@ class Explanation:
         return f"<b>{html.escape(first)}</b><ul>{items}</ul>"
 
     def plot(self, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
-        """Draw the array with an arrow for each operand; see `cyclotron.plot.array`."""
+        """Draw the array with an arrow for each operand; see `cyclotron.plot.array`.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        path : str or Path, optional
+            File to save to, its type by its suffix.
+        """
         from cyclotron.plot import array
 
         return array(self.program, ax=ax, path=path)

@@ -201,6 +201,20 @@ class ScaleSimReport(Listing[ScaleSimLayer]):
         Parameters
         ----------
         path : str or Path, optional
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        OSError
+            If it cannot be written.
+
+        Examples
+        --------
+        >>> report.to_csv().splitlines()[1].split(",")[:3]
+        ['0', '71', '0']
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
@@ -227,6 +241,13 @@ class ScaleSimReport(Listing[ScaleSimLayer]):
         ------
         ShapeError
             CYC741 if it cannot be read, or has other layers or columns.
+
+        Examples
+        --------
+        >>> _ = report.to_csv("COMPUTE_REPORT.csv")  # or SCALE-Sim's own
+        >>> (line,) = report.beside("COMPUTE_REPORT.csv")
+        >>> line["Total Cycles"] == line["Total Cycles reported"]
+        True
         """
         help = "give SCALE-Sim's COMPUTE_REPORT.csv of the same topology"
         header, *rows = [row for row in read_rows(path, help) if row] or [[]]

@@ -249,7 +249,7 @@ def _measure_all(
     stop: threading.Event | None,
     progress: Any,
 ) -> None:
-    """Simulate in a pool; the compiler runs here, so many designs ahead. No `stop` reaches other processes."""
+    """Simulate in a pool; the compiler runs here, so many designs ahead. No `stop` reaches processes."""
     finished = 0
     running: dict[Future[Record], int] = {}
     try:

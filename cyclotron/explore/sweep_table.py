@@ -44,7 +44,8 @@ class Sweep(Listing[Record]):
     ... def matmul(A, B):
     ...     return A @ B
     >>> program = matmul.compile(np.ones((2, 2)), np.ones((2, 2)))
-    >>> cy.sweep(program, depth=[1, 2]).pareto("cycles", "depth")[0]["depth"]
+    >>> table = cy.sweep(program, depth=[1, 2])
+    >>> table.pareto("cycles", "depth")[0]["depth"]
     1
     """
 
@@ -69,6 +70,21 @@ class Sweep(Listing[Record]):
         *objectives : str
             Numeric columns, smaller is better; with a leading minus larger is: ``"-utilization"``. By default
             ``"cycles"`` and ``"pes"``.
+
+        Returns
+        -------
+        Sweep
+            Without designs that were refused.
+
+        Raises
+        ------
+        ExecutionError
+            CYC716 if a column has no numbers.
+
+        Examples
+        --------
+        >>> [record["depth"] for record in table.pareto("cycles", "depth")]
+        [1, 2]
         """
         found = [record for record in self.records if record["error"] is None]
         if not found:
@@ -98,6 +114,20 @@ class Sweep(Listing[Record]):
         Parameters
         ----------
         path : str or Path, optional
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        OSError
+            If it cannot be written.
+
+        Examples
+        --------
+        >>> table.to_csv().splitlines()[0].split(",")[:3]
+        ['depth', 'cycles', 'pes']
         """
         text = io.StringIO()
         writer = csv.DictWriter(text, self.columns, lineterminator="\n")
@@ -109,12 +139,21 @@ class Sweep(Listing[Record]):
         return text.getvalue()
 
     def to_pandas(self) -> Any:
-        """Return a ``pandas.DataFrame``.
+        """Return a ``pandas.DataFrame``, a row a design.
+
+        Returns
+        -------
+        DataFrame
 
         Raises
         ------
         BackendUnavailable
             If pandas is not installed.
+
+        Examples
+        --------
+        >>> table.to_pandas().shape == (len(table), len(table.columns))
+        True
         """
         return data_frame(list(self.records), self.columns, instead="use to_csv()")
 
@@ -132,6 +171,10 @@ class Sweep(Listing[Record]):
             If pandas or pyarrow is not installed.
         OSError
             If it cannot be written.
+
+        Examples
+        --------
+        >>> table.to_parquet("designs.parquet")
         """
         require_package("pyarrow", instead="use to_csv()")
         frame = data_frame(
@@ -162,6 +205,22 @@ class Sweep(Listing[Record]):
             Column whose values the points are told apart by, for example ``"schedule"``.
         ax : matplotlib Axes, optional
         path : str or Path, optional
+
+        Returns
+        -------
+        matplotlib Figure
+
+        Raises
+        ------
+        ExecutionError
+            CYC716 if a column has no numbers.
+        BackendUnavailable
+            If matplotlib is not installed.
+
+        Examples
+        --------
+        >>> table.plot("depth", "cycles", path="designs.png").axes[0].get_xlabel()
+        'depth'
         """
         from cyclotron.plot import pareto
 

@@ -212,6 +212,11 @@ class Network(Listing[Layer]):
             If `x` has another shape.
         ScheduleError
             If there is neither a layer nor a kernel of a name in `schedules`.
+
+        Examples
+        --------
+        >>> network.run(schedules={"linear": cy.Schedule().space("n", "o")}).cycles > 0
+        True
         """
         schedules = dict(schedules or {})
         names = dict.fromkeys(name for layer in self for name in (layer.name, layer.kernel.name))

@@ -160,7 +160,13 @@ class Kernel:
             ACTIVE.reset(token)
 
     def il(self, *_: Any, **__: Any) -> str:
-        """Return the kernel in the intermediate language, as text that runs; arguments do not matter."""
+        """Return the kernel in the intermediate language, as text that runs.
+
+        Parameters
+        ----------
+        *_, **__ : object
+            Do not matter: the text is the same for all arguments.
+        """
         if self._is_il:
             return self.source
         rewritten = self._rewritten

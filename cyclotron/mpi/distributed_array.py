@@ -136,6 +136,11 @@ class Distributed:
     def on(self, ranks: Ranks | None) -> int:
         """Return the number that ranks know it by.
 
+        Parameters
+        ----------
+        ranks : Ranks or None
+            Those of a run.
+
         Raises
         ------
         ExecutionError

@@ -153,7 +153,12 @@ class Layout:
         return result
 
     def tabled(self, shape: Sequence[int]) -> Layout:
-        """Return a layout of arrays of this shape that deals out blocks alike, and can be pickled."""
+        """Return a layout of arrays of this shape that deals out blocks alike, and can be pickled.
+
+        Parameters
+        ----------
+        shape : sequence of int
+        """
         if self.owner is None:
             return self
         return Layout(block=self.tile(shape), owner=self.owners(shape).item)

@@ -266,10 +266,19 @@ class Result:
         It prints as a table: `cyclotron.analysis.accounting.Accounting`. `stats` has the sums over the
         channels, for runs of any size.
 
+        Returns
+        -------
+        Accounting
+
         Raises
         ------
         ExecutionError
             If events or messages were dropped: run with a larger ``event_limit``.
+
+        Examples
+        --------
+        >>> {name: int(cycles.sum()) for name, cycles in result.accounting().busy.items()}
+        {'multiply': 4, 'multiply_add': 4}
         """
         return account(self)
 
@@ -278,10 +287,19 @@ class Result:
 
         It prints as a table of what it goes through: `cyclotron.analysis.critical_path.CriticalPath`.
 
+        Returns
+        -------
+        CriticalPath
+
         Raises
         ------
         ExecutionError
             If events or messages were dropped: run with a larger ``event_limit``.
+
+        Examples
+        --------
+        >>> sum(step.cycles for step in result.critical_path().steps) == result.cycles
+        True
         """
         return critical_path(self)
 
@@ -310,12 +328,22 @@ class Result:
         critical_path : bool, optional
             With the critical path as a layer; by default of runs with up to 300,000 records.
 
+        Returns
+        -------
+        Exploration
+
         Raises
         ------
         ExecutionError
             If it is no simulation (CYC712), or a critical path is asked for and events are missing (CYC717).
         ShapeError
             If nothing took time (CYC735).
+
+        Examples
+        --------
+        >>> page = result.explore().to_html("run.html")
+        >>> page.startswith("<!DOCTYPE html>")
+        True
         """
         from cyclotron.plot import explore
 
@@ -336,6 +364,20 @@ class Result:
             By habit ``*.json``.
         message_limit : int
             Messages to draw, those that are sent first: a few hundred bytes each. 0 draws computations alone.
+
+        Raises
+        ------
+        ExecutionError
+            If the backend measures nothing (CYC712).
+        OSError
+            If it cannot be written.
+
+        Examples
+        --------
+        >>> result.save_trace("run.json")
+        >>> import json
+        >>> sorted(json.load(open("run.json")))
+        ['displayTimeUnit', 'otherData', 'traceEvents']
         """
         import json
 
@@ -373,7 +415,7 @@ class Result:
         ... def double(x):
         ...     return 2 * x
         >>> cy.run(double.compile([1.0, 2.0]), backend="sim").to_dict(outputs=True)["outputs"]
-        {'out': [2.0, 4.0]}
+        {'result': [2.0, 4.0]}
         """
         program = self.program
         data: dict[str, Any] = {
@@ -414,10 +456,20 @@ class Result:
         outputs : bool
             With the arrays of outputs.
 
+        Returns
+        -------
+        str
+
         Raises
         ------
         OSError
             If it cannot be written.
+
+        Examples
+        --------
+        >>> import json
+        >>> json.loads(result.to_json())["kernel"]
+        'matmul'
         """
         text = to_json(self.to_dict(outputs=outputs))
         if path is not None:
@@ -440,6 +492,11 @@ class Result:
             If the backend measures nothing (CYC712).
         BackendUnavailable
             If pandas is not installed.
+
+        Examples
+        --------
+        >>> list(result.to_pandas().columns[:3])
+        ['i', 'j', 'busy']
         """
         if self._timing is None and self.profile:
             rows = [{k: v for k, v in rank.items() if np.isscalar(v)} for rank in self.profile]

@@ -441,7 +441,13 @@ class Schedule:
         return dataclasses.replace(self, panel_counts=new)
 
     def movement(self, tensor: str) -> Movement | None:
-        """Return how `tensor` moves, or None where that is left to the compiler."""
+        """Return how a tensor moves, or None where that is left to the compiler.
+
+        Parameters
+        ----------
+        tensor : str
+            By its name in the kernel.
+        """
         return next((movement for movement in self.movements if movement.tensor == tensor), None)
 
     def explain(self, kernel: Any, *args: Any, **kwargs: Any) -> Any:
@@ -529,7 +535,12 @@ class Schedule:
 
     @classmethod
     def from_core(cls, core: _core.Schedule) -> Schedule:
-        """Return the schedule that the C++ core reports; the inverse of `to_core`."""
+        """Return the schedule that the C++ core reports; the inverse of `to_core`.
+
+        Parameters
+        ----------
+        core : _core.Schedule
+        """
         return cls(**records.fields_of_core(cls, core))
 
     def __repr__(self) -> str:

@@ -11,7 +11,9 @@ import pytest
 
 import cyclotron as cy
 
-MODULES = {name: getattr(cy, name) for name in ("debug", "machines", "random", "schedules", "linalg")}
+MODULES = {
+    name: getattr(cy, name) for name in ("cache", "debug", "machines", "random", "schedules", "linalg")
+}
 OWN = {name: getattr(cy, name) for name in cy.__all__}
 NAMES = {name: value for name, value in OWN.items() if value is not getattr(np, name, cy)} | {
     f"{module}.{name}": getattr(value, name) for module, value in MODULES.items() for name in value.__all__
@@ -33,7 +35,8 @@ def wanted(value):
     if inspect.isgeneratorfunction(inspect.unwrap(value)):
         return {"Examples"}
     takes = {"Parameters", "Raises"} if signature.parameters else set()
-    return {"Returns", "Examples"} | takes
+    gives = set() if signature.return_annotation in (None, "None") else {"Returns"}
+    return gives | {"Examples"} | takes
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
@@ -63,3 +66,55 @@ def test_examples(name, tmp_path, monkeypatch):
     said: list[str] = []
     outcome = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples, out=said.append)
     assert not outcome.failed, "".join(said)
+
+
+def test_no_name_is_left_out():
+    assert set(dir(cy)) == {*cy.__all__, "__version__"}
+    for module in MODULES.values():
+        shown = {name for name in dir(module) if not name.startswith("_")}
+        assert module is cy.cache or shown == set(module.__all__)
+
+
+def methods(kind):
+    """The public methods of a class, and of kernels those that `dir` shows."""
+    for name in dir(cy.kernel(methods) if kind is cy.Kernel else kind):
+        if name.startswith("_"):
+            continue
+        value = inspect.getattr_static(kind, name, None)
+        function = inspect.unwrap(getattr(value, "__func__", value))
+        if inspect.isfunction(function) and function.__module__.startswith("cyclotron"):
+            yield name, function
+
+
+CLASSES = {
+    name: value
+    for name, value in OWN.items()
+    if isinstance(value, type) and not issubclass(value, Exception) and name in NAMES
+}
+METHODS = {f"{name}.{own}": function for name, kind in CLASSES.items() for own, function in methods(kind)}
+# What runs, sweeps and networks give; each method has an example, which goes on from that of its class.
+RESULTS = ("Result", "Sweep", "ScaleSimReport", "Network", "Check", "Proof", "Prediction")
+OF_RESULTS = [name for name in METHODS if name.partition(".")[0] in RESULTS]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_help_of_methods(name):
+    text = inspect.getdoc(METHODS[name]) or ""
+    assert text.split("\n\n")[0].endswith((".", ":")), "the summary is a sentence"
+    takes = [given for given in inspect.signature(METHODS[name]).parameters if given not in ("self", "cls")]
+    sections = set(SECTION.findall(text))
+    assert not takes or "Parameters" in sections
+    if name in OF_RESULTS:
+        assert sections >= {"Raises", "Examples"}
+
+
+@pytest.mark.parametrize("name", OF_RESULTS)
+def test_examples_of_results(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    owner = name.partition(".")[0]
+    if owner in PYTORCH:
+        pytest.importorskip("torch", reason="PyTorch is not installed")
+    text = f"{inspect.getdoc(OWN[owner])}\n\n{inspect.getdoc(METHODS[name])}"
+    examples = doctest.DocTestParser().get_doctest(text, {"cy": cy, "np": np}, name, name, 0)
+    said: list[str] = []
+    assert not doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples, out=said.append).failed, said
