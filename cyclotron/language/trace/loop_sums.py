@@ -32,7 +32,7 @@ def loop_sum(value: Any, total: Any, *, name: str, negative: bool = False) -> An
     if not is_array or (isinstance(value, SymbolicTensor) and value.is_number):
         if _changes_nothing(total, value):
             return value
-        total = _as_added(total, value)
+        total = _as_added(total, value, negative)
         return _in_order(value - total if negative else value + total)
     view = value.whole()
     assert view is not None
@@ -76,7 +76,7 @@ def _truths(term: Element) -> Element | None:
     return None if inner is None else where(test, inner, False)
 
 
-def _as_added(total: Any, value: Any) -> Any:
+def _as_added(total: Any, value: Any, negative: bool) -> Any:
     """A sum in the dtype in which Python adds its terms to the value, one by one."""
     if isinstance(total, LazyArray) and total.summed is not None and total.term_type is not None:
         dtype, _ = promote("add", operand(value).type, total.term_type)
@@ -86,7 +86,7 @@ def _as_added(total: Any, value: Any) -> Any:
     if not isinstance(value, (Element, int, float, complex, np.generic)):
         return total
     first = element(value)
-    if isinstance(first, Constant) and repr(first.value) == "-0.0":
+    if isinstance(first, Constant) and repr(first.value) == "-0.0" and not negative:
         total = _without_zeros(total)
     truths = _truths(total.body)
     if truths is not None and first.dtype == "bool" and not (first.type.weak and truths.type.weak):

@@ -28,7 +28,7 @@ from cyclotron.support.errors import TraceError
 
 
 def _scalar(value: Any) -> Any:
-    return value.view(np.ndarray)[()] if isinstance(value, Value) else value
+    return value.view(np.ndarray)[()] if isinstance(value, Value) and not value.ndim else value
 
 
 def _of_scalars(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
@@ -37,10 +37,11 @@ def _of_scalars(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]
     of_arrays = getattr(np.ndarray, f"__{'r' * reflected}{name}__")
 
     def of_values(self: Any, other: Any) -> Any:
-        if self.ndim or not isinstance(other, (Value, np.generic, int, float, complex)) or np.ndim(other):
+        if self.ndim or not isinstance(other, (np.ndarray, np.generic, int, float, complex)):
             return of_arrays(self, other)
         pair = _scalar(self), _scalar(other)
-        return np.asarray(operate(*(pair[::-1] if reflected else pair))).view(Value)
+        result = operate(*(pair[::-1] if reflected else pair))
+        return result if np.ndim(result) else np.asarray(result).view(Value)
 
     return of_values
 
