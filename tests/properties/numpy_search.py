@@ -400,6 +400,7 @@ class Outcomes:
         self.kinds: collections.Counter[tuple[str, str]] = collections.Counter()
         self.scripts: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
         self.seconds: list[float] = []
+        self.slowest: list[tuple[float, int]] = []
         self.schedules = self.refused_schedules = 0
 
     def take(self, line: dict[str, Any]) -> None:
@@ -408,6 +409,7 @@ class Outcomes:
             key = line["outcome"], line["kind"]
             self.kinds[key] += bool(line["kind"])
             self.seconds.append(line["seconds"])
+            self.slowest = sorted([*self.slowest, (line["seconds"], line["done"])])[-5:]
             if "script" in line:
                 self.scripts[key].append(line["script"])
             self.schedules += line.get("schedules", 0)
@@ -427,6 +429,8 @@ class Outcomes:
             "",
             f"compiling: median {np.quantile(taken, 0.5):.3f} s, 99.9 % {np.quantile(taken, 0.999):.2f} s, "
             f"most {taken[-1]:.2f} s; more than {SLOW_SECONDS} s: {(taken > SLOW_SECONDS).sum()}",
+            "slowest: "
+            + ", ".join(f"{seconds:.1f} s program {number}" for seconds, number in self.slowest[::-1]),
             f"random schedules: {self.schedules}, of which {self.refused_schedules} are refused",
         ]
         return "\n".join(rows)
