@@ -102,6 +102,44 @@ def test_third_argument_of_sums_is_the_dtype():
 
 @pytest.mark.parametrize("function", [cy.std, cy.argmax, cy.max])
 def test_what_numpy_takes_for_other_things_is_refused(function):
-    kernel = cy.kernel(lambda x: function(x, 0, True))
-    with pytest.raises(cy.CyclotronError):
+    @cy.kernel
+    def of_three(x):
+        return function(x, 0, True)
+
+    with pytest.raises(cy.CyclotronError, match="arguments"):
+        of_three(X)
+
+
+@cy.kernel
+def sorted_complex(x):
+    return cy.sort(x + 1j)
+
+
+@cy.kernel
+def gradient_of_truths(x):
+    return cy.gradient(x > 0)
+
+
+@cy.kernel
+def gradient_at_places(x):
+    return cy.gradient(x[0], [0.0, 1.0, 3.0])
+
+
+@cy.kernel
+def histogram_by_edges(x):
+    return cy.histogram(x, bins=[0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "code", "words"),
+    [
+        (sorted_complex, "CYC121", "complex"),
+        (gradient_of_truths, "CYC121", "bool"),
+        (gradient_at_places, "CYC122", "places"),
+        (histogram_by_edges, "CYC122", "edges"),
+    ],
+)
+def test_refusals_say_what_is_missing(kernel, code, words):
+    with pytest.raises(cy.ShapeError, match=words) as caught:
         kernel(X)
+    assert caught.value.code == code

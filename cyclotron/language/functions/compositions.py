@@ -54,7 +54,7 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
 
 @numpy_function(np.tan, elementwise=True)
 def tan(x: Any) -> Any:
-    """The tangent of each scalar, in radians: the sine by the cosine.
+    """The tangent of each scalar, in radians: the sine by the cosine; of complex ones by the hyperbolic one.
 
     Parameters
     ----------
@@ -80,6 +80,9 @@ def tan(x: Any) -> Any:
     >>> np.allclose(f(x), np.tan(x))
     True
     """
+    x = floating(np.tan, x)
+    if np.dtype(x.dtype).kind == "c":  # sines of large imaginary parts are infinite
+        return -1j * f.tanh(1j * x)
     return f.sin(x) / f.cos(x)
 
 

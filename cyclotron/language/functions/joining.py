@@ -22,6 +22,7 @@ from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.values.array import SymbolicArray, axis_of, operand
 from cyclotron.language.values.broadcasting import whole_numbers
+from cyclotron.language.values.host_arrays import constant
 
 
 @numpy_function(np.stack, role="whole arrays")
@@ -248,7 +249,7 @@ def resize(a: Any, new_shape: int | Sequence[int]) -> Any:
     Parameters
     ----------
     a : array
-        Of any shape with elements.
+        Of any shape; of none the result has zeros.
     new_shape : int or tuple of int
         That of the result.
 
@@ -272,6 +273,8 @@ def resize(a: Any, new_shape: int | Sequence[int]) -> Any:
     """
     shape = tuple(new_shape) if isinstance(new_shape, (tuple, list)) else (new_shape,)
     flat, size = ravel(operand(a)), int(np.prod(shape))
+    if flat.size == 0:
+        return constant(np.zeros(shape, flat.dtype))
     return reshape(tile(flat, -(-size // flat.size))[:size], shape)
 
 

@@ -17,6 +17,7 @@ from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.functions.search import arange, argmax
 from cyclotron.language.values.array import SymbolicArray, materialized, operand
 from cyclotron.language.values.broadcasting import text, whole_numbers
+from cyclotron.language.values.host_arrays import constant
 
 _MOST = 32
 """Rows of matrices that `solve` and its likes take: each row is a step of the program."""
@@ -122,7 +123,7 @@ def kron(a: Any, b: Any) -> Any:
     Parameters
     ----------
     a, b : array
-        Both vectors, or both matrices; the first one small.
+        Vectors or matrices; a vector beside a matrix is its one row. The first one small.
 
     Returns
     -------
@@ -143,12 +144,17 @@ def kron(a: Any, b: Any) -> Any:
     [3, 4, 6, 8]
     """
     one, other = operand(a), operand(b)
-    if one.ndim != other.ndim or one.ndim not in (1, 2):
+    if not {one.ndim, other.ndim} <= {1, 2}:
         raise unfit(
             f"`kron` of arrays of shapes {text(one.shape)} and {text(other.shape)}",
-            "give two vectors or two matrices, e.g. `cy.kron(x[None], A)`",
+            "give vectors or matrices, e.g. `cy.kron(x, A)`",
         )
+    if one.ndim != other.ndim:
+        one, other = (x[None] if x.ndim == 1 else x for x in (one, other))
     sizes = whole_numbers(one.shape, f"`{one.name}`")
+    if 0 in sizes:
+        whole = tuple(n * m for n, m in zip(sizes, whole_numbers(other.shape, "`kron`"), strict=True))
+        return constant(np.zeros(whole, np.result_type(one.dtype, other.dtype)))
     if one.ndim == 1:
         return concatenate([one[i] * other for i in range(sizes[0])])
     return blocks([[one[i, j] * other for j in range(sizes[1])] for i in range(sizes[0])])

@@ -11,6 +11,7 @@ from cyclotron.language.functions.forms import at_axis, broadcast_to, moveaxis, 
 from cyclotron.language.functions.rearrangement import pad
 from cyclotron.language.functions.reductions import any as any_of
 from cyclotron.language.functions.reductions import mean
+from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.functions.search import arange
 from cyclotron.language.values.affine import Affine
@@ -146,6 +147,12 @@ def _sorted(arrays: Sequence[SymbolicArray], along: int) -> list[SymbolicArray]:
     The axis is padded to 2^m elements and split into m axes of 2, which are the digits of a place: a stage
     exchanges neighbours along one of them, up or down by another.
     """
+    if arrays[0].dtype.kind == "c":
+        raise unfit(
+            "complex arrays are not sorted",
+            "sort their parts, e.g. `cy.sort(cy.real(u))`, or cy.abs",
+            "CYC121",
+        )
     sizes = whole_numbers(arrays[0].shape, "the array")
     digits = max(sizes[along] - 1, 0).bit_length()
     found = [_digits(moveaxis(one, along, -1), digits) for one in arrays]

@@ -170,7 +170,10 @@ def _in_dtype_of_sums(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def wide(*args: Any, **kwargs: Any) -> Any:
-        given = signature.bind(*args, **kwargs)
+        try:
+            given = signature.bind(*args, **kwargs)
+        except TypeError:
+            return function(*args, **kwargs)  # which says whose arguments they are
         (name, a), *_ = given.arguments.items()
         if not isinstance(a, SymbolicArray) or a.dtype_name == sum_dtype(a.dtype_name):
             return function(*args, **kwargs)

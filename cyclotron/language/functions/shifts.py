@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from cyclotron.language.functions.forms import at_axis
+from cyclotron.language.functions.rearrangement import concatenate
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.values.affine import Affine
@@ -33,7 +35,7 @@ def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
     shift : int or sequence of int
         By how many places, one number for each axis or one for all.
     axis : int or sequence of int, optional
-        The axes, of which the same may come again; may be left out where there is one.
+        The axes, of which the same may come again; by default all, as if they were one.
 
     Returns
     -------
@@ -43,7 +45,7 @@ def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
     Raises
     ------
     ShapeError
-        CYC122 if there is no such axis, or none is given for several.
+        CYC122 if there is no such axis.
 
     Examples
     --------
@@ -54,16 +56,28 @@ def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
     [3, 1, 2]
     """
     if axis is None and a.ndim != 1:
-        raise unfit(
-            f"`roll` of an array with {a.ndim} axes does not say along which",
-            "name it, e.g. `cy.roll(x, 1, axis=0)`",
-        )
+        places = sum(by for _, by in _moves("roll", shift, 0, 1))
+        return _rolled_as_one(a, places, a.ndim) if a.ndim else a.copy()
     total: dict[int, int] = {}
     for along, by in _moves("roll", shift, 0 if axis is None else axis, a.ndim):
         total[along] = total.get(along, 0) + by
     for along, by in total.items():
         a = moved(a, by, along, "periodic")
     return a
+
+
+def _rolled_as_one(a: Any, by: int, axes: int) -> Any:
+    """Move elements along the first so many axes, the last of which is fastest, as if they were one."""
+    last = axes - 1
+    if last == 0 or not a.shape[last]:
+        return moved(a, by, last, "periodic")
+    rows, places = divmod(by, whole_numbers((a.shape[last],), "`roll`")[0])
+    a = moved(a, places, last, "periodic")
+    inside = _rolled_as_one(a, rows, last)
+    if places == 0:
+        return inside
+    wrapped = _rolled_as_one(a, rows + 1, last)[at_axis(last, slice(places))]
+    return concatenate([wrapped, inside[at_axis(last, slice(places, None))]], last)
 
 
 def _moves(what: str, places: Any, axes: Any, ndim: int) -> list[tuple[int, int]]:

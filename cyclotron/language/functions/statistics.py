@@ -339,6 +339,13 @@ def gradient(f: Any, *varargs: float, axis: int | None = None) -> Any:
     [1.0, 1.5, 2.0]
     """
     axes = axes_of(axis, f.ndim, "gradient")
+    if f.dtype == bool:
+        raise unfit("`gradient` is not defined on bool arrays", "convert them, e.g. to float64", "CYC121")
+    if any(np.ndim(apart) for apart in varargs):
+        raise unfit(
+            "`gradient` has places of the elements, and takes distances",
+            "give one number for each axis; else divide differences, e.g. `cy.diff(u) / cy.diff(x)`",
+        )
     apart = varargs if len(varargs) == len(axes) else (varargs or (1.0,)) * len(axes)
     whole = f if f.dtype.kind in "fc" else f.astype("float64")
     whole = materialized(whole) if whole.costly else whole
@@ -482,6 +489,11 @@ def histogram(a: Any, bins: int = 10, range: tuple[float, float] | None = None, 
     >>> [part.tolist() for part in f(np.array([1.0, 2.0, 2.5, 3.0]))]
     [[1, 3], [1.0, 2.0, 3.0]]
     """
+    if np.ndim(bins):
+        raise unfit(
+            "`histogram` has edges, and takes a number of intervals of one size",
+            "give it and the range, or count, e.g. `cy.sum((low <= x) & (x < high))`",
+        )
     flat = materialized(ravel(a.astype("float64")))
     first, last = (flat.min(), flat.max()) if range is None else range
     apart = 0.5 * (first == last)  # of a range without width NumPy takes one of width 1

@@ -429,7 +429,7 @@ def _reduce(
         return _of_arrays(kind, index, region, term, span)
     if skip_empty and isinstance(expression, Reduce):
         region = _not_empty(region, expression)
-    if nothing:  # Python's number, whatever the terms would be; schedules may name the index
+    if nothing and expression.dtype != "bool":  # Python's number; schedules may name the index
         expression = Constant(_NEUTRAL[kind], span)
     if isinstance(expression, Constant):
         expression = retyped(explicit_cast(expression, expression.dtype), expression.type)
