@@ -13,6 +13,7 @@ import pytest
 import cyclotron as cy
 
 sys.path.append(str(Path(__file__).parents[2] / "examples"))
+import bicgstab
 import bitonic_sort
 import conjugate_gradient
 import fft
@@ -23,7 +24,9 @@ import ising
 import lattice_boltzmann
 import life
 import mach_listing
+import maxwell
 import multigrid
+import navier_stokes
 import poisson
 import shallow_water
 import waves
@@ -61,6 +64,8 @@ EXACT = {  # kernel, arguments, schedule, machine
     "FFT, two samples": (fft.fft, fft.arguments(RNG.random(2)), None, None),
     "bitonic sort": (bitonic_sort.bitonic_sort, (RNG.random(8),), None, None),
     "multigrid": (multigrid.v_cycle, (RNG.random((9, 9)), RNG.random((9, 9)), 0.125, 2), None, None),
+    "Navier-Stokes": (navier_stokes.navier_stokes, navier_stokes.problem(6, 3, 1e-3), None, None),
+    "Maxwell": (maxwell.maxwell, maxwell.problem(8, 6), None, None),
     "waves": (waves.waves, (*rooms(5, 6), 4, 0.25), STEPS, None),
     "waves, a row": (waves.waves, (*rooms(1, 6), 4, 0.25), STEPS, None),
     "life": (life.life, (life.glider(6), 5), STEPS, torus(6, 6)),
@@ -85,6 +90,7 @@ EXACT = {  # kernel, arguments, schedule, machine
 }
 
 ROUNDED = {
+    "BiCGStab": (bicgstab.bicgstab, (1 + RNG.random((4, 5)), 0.5, RNG.random((4, 5)), 1e-10, 40), None),
     "conjugate gradients": (conjugate_gradient.conjugate_gradient, (RNG.random((4, 5)), 1e-12, 25), STEPS),
     "implicit heat": (implicit_heat.implicit_heat, implicit_heat.problem(5, 4, 2), implicit_heat.POINTS),
     "lattice Boltzmann": (
@@ -115,3 +121,33 @@ def test_all_backends_agree_where_numpy_adds_in_another_order(name):
     kernel, arguments, schedule = ROUNDED[name]
     checked = cy.check(kernel.compile(*arguments, schedule=schedule))
     assert checked.errors.keys() >= {"sim", "local"}
+
+
+def test_inner_loops_of_navier_stokes_end_when_they_have_converged():
+    """As in Python, but for the two or three iterations in which the end of a loop becomes known."""
+    arguments = navier_stokes.problem(6, 4, 1e-3)
+    _, _, steps, _, _, h, tolerance = arguments
+    result = cy.run(navier_stokes.navier_stokes.compile(*arguments), backend="sim")
+    expected = 0
+    for step in range(1, steps + 1):
+        before = navier_stokes.navier_stokes.reference(
+            arguments[0].copy(), arguments[1], step - 1, *arguments[3:]
+        )
+        f, u = before
+        change = 1.0
+        while change > tolerance:
+            new = u.copy()
+            around = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]
+            new[1:-1, 1:-1] = (around + h * h * f[1:-1, 1:-1]) / 4
+            change, u, expected = np.max(np.abs(new - u)), new, expected + 1
+    assert expected <= result.steps["iteration"] <= expected + 3 * steps
+    assert result.cycles < 60 * expected
+
+
+def test_a_point_source_costs_the_same_on_grids_of_any_size():
+    def cycles_a_step(n):
+        programs = [maxwell.maxwell.compile(*maxwell.problem(n, steps)) for steps in (10, 20)]
+        less, more = (cy.run(program, backend="sim", functional=False).cycles for program in programs)
+        return (more - less) / 10
+
+    assert cycles_a_step(48) <= cycles_a_step(12) + 1

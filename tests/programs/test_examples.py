@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem != "pictures")
 PICTURES = {
     "attention_activity": ["attention_activity.png"],
+    "bicgstab": ["bicgstab.png"],
     "bitonic_sort": ["bitonic_sort.png"],
     "cholesky_utilization": ["cholesky_utilization.png", "cholesky_utilization_wavefront.png"],
     "conjugate_gradient": ["conjugate_gradient.png"],
@@ -25,8 +26,10 @@ PICTURES = {
     "lattice_boltzmann": ["lattice_boltzmann.png"],
     "life": ["life.png"],
     "mach_listing": ["mach_listing.png"],
+    "maxwell": ["maxwell.png"],
     "memory_bound": ["memory_roofline.png", "memory_stalls.png"],
     "multigrid": ["multigrid.png"],
+    "navier_stokes": ["navier_stokes.png"],
     "poisson": ["poisson.png"],
     "quickstart": ["quickstart_utilization.png"],
     "scale_sim": ["scale_sim.png"],
