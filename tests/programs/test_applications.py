@@ -17,18 +17,22 @@ import bicgstab
 import bitonic_sort
 import conjugate_gradient
 import fft
+import gmres
 import heat
 import heat_3d
 import implicit_heat
 import ising
+import kalman
 import lattice_boltzmann
 import life
+import lstm
 import mach_listing
 import maxwell
 import multigrid
 import navier_stokes
 import poisson
 import shallow_water
+import transformer
 import waves
 
 GRID = cy.Schedule().space("i", "j")
@@ -92,6 +96,14 @@ EXACT = {  # kernel, arguments, schedule, machine
 ROUNDED = {
     "BiCGStab": (bicgstab.bicgstab, (1 + RNG.random((4, 5)), 0.5, RNG.random((4, 5)), 1e-10, 40), None),
     "conjugate gradients": (conjugate_gradient.conjugate_gradient, (RNG.random((4, 5)), 1e-12, 25), STEPS),
+    "GMRES": (
+        gmres.gmres,
+        (1 + RNG.random((3, 4)), 0.5, RNG.random((3, 4)), 4, 1e-3),
+        cy.Schedule().space("k", "l"),
+    ),
+    "Kalman filter": (kalman.kalman, kalman.problem(3), None),
+    "LSTM": (lstm.lstm, lstm.problem(3, 2, 3), None),
+    "transformer": (transformer.transformer, transformer.problem(3, 4, 2), None),
     "implicit heat": (implicit_heat.implicit_heat, implicit_heat.problem(5, 4, 2), implicit_heat.POINTS),
     "lattice Boltzmann": (
         lattice_boltzmann.lattice_boltzmann,
