@@ -76,3 +76,12 @@ def attribute_assigned(x):
     counter.count += 1  # error: CYC101
     y = x + counter.count
     return y
+
+
+@cy.kernel
+def unending_loop_of_the_host(x):
+    count = 0
+    with cy.host():
+        while True:
+            count += 1  # error: CYC102
+    return x + count

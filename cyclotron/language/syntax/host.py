@@ -42,7 +42,9 @@ def with_block(state: RewriteState, node: ast.With) -> list[ast.stmt]:
                 state.of_host.add(target.id)
         return [
             *_unconditional(state, node, "with cy.host()"),
-            _Checked(lambda one: [*_labels(state, one), *type_checks(state, one)]).visit(copied(node)),
+            _Checked(state.il, lambda one: [*_labels(state, one), *type_checks(state, one)]).visit(
+                copied(node)
+            ),
         ]
     raise state.source.error(
         node.items[0].context_expr,
@@ -132,9 +134,10 @@ def _unconditional(state: RewriteState, node: ast.stmt, text: str) -> list[ast.s
 
 
 class _Checked(ast.NodeTransformer):
-    """Puts the checks of declared types behind assignments of the host, which may be conditional."""
+    """Puts checks of declared types behind assignments, which may be conditional, and bounds loops."""
 
-    def __init__(self, checks: Callable[[ast.stmt], list[ast.stmt]]) -> None:
+    def __init__(self, il: str, checks: Callable[[ast.stmt], list[ast.stmt]]) -> None:
+        self._il = il
         self._checks = checks
 
     def generic_visit(self, node: ast.AST) -> Any:
@@ -142,7 +145,11 @@ class _Checked(ast.NodeTransformer):
             return [node, *(located(check, node) for check in self._checks(node))]
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             return node  # with names of its own
-        return super().generic_visit(node)
+        visited = super().generic_visit(node)
+        if isinstance(visited, ast.While | ast.For):
+            step = ast.Expr(value=call(self._il, "host_step", []))
+            visited.body.insert(0, located(step, visited.body[0]))
+        return visited
 
 
 def headline(node: ast.stmt) -> ast.AST:

@@ -21,6 +21,7 @@ from cyclotron.language.values.tensor import SymbolicTensor
 from cyclotron.support.errors import CyclotronError, InternalError
 
 MOST_UNROLLED = 1_000
+MOST_HOST_STEPS = 1_000_000
 
 
 class _Block:
@@ -151,6 +152,24 @@ def unrolled(values: Any) -> Iterator[Any]:
             )
         active_trace().count_repeat("loops over values of the host")
         yield captured(value, name="value")
+
+
+def host_step() -> None:
+    """``il.host_step()``: count an iteration of a loop that Python runs while tracing.
+
+    Raises
+    ------
+    TraceError
+        CYC102 if there are too many in one compilation.
+    """
+    trace = active_trace()
+    trace.host_steps += 1
+    if trace.host_steps > MOST_HOST_STEPS:
+        raise trace_error(
+            "CYC102",
+            f"loops in `with cy.host()` take more than {MOST_HOST_STEPS:,} iterations",
+            help="end the loop earlier, or call a function of the host that computes the value",
+        )
 
 
 def as_condition(test: object) -> Condition:

@@ -65,6 +65,8 @@ class Trace:
         The kernels that the one that is recorded is calling, each the one after it.
     repeats : int
         How many iterations over values of the host, and calls of kernels, have recorded their statements.
+    host_steps : int
+        How many iterations of loops Python has run in blocks of the host.
     entered : int
         How many scopes were open when the innermost of them was called.
     blocks : int
@@ -92,6 +94,7 @@ class Trace:
     flags: dict[Index, Tensor] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     repeats: int = 0
+    host_steps: int = 0
     entered: int = 0
     blocks: int = 0
     constants: dict[tuple[Any, ...], SymbolicTensor] = field(default_factory=dict)
