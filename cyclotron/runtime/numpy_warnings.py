@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -35,9 +35,9 @@ def warn_as_numpy(program: Program, inputs: Mapping[str, Any], raised: int, seco
     Parameters
     ----------
     program : Program
-        One that has no kernel, from a file, gives none.
+        Of one that has no kernel, from a file, NumPy's line is not known.
     inputs : dict of str to ndarray or Distributed
-        Those of the run. Where one is distributed there are no warnings.
+        Those of the run. Where one is distributed NumPy's line is not looked for.
     raised : int
         The exceptions of IEEE 754 in the run.
     seconds : float
@@ -48,10 +48,11 @@ def warn_as_numpy(program: Program, inputs: Mapping[str, Any], raised: int, seco
     FloatingPointError
         As NumPy, where `np.errstate` says so.
     """
-    modes: dict[str, Any] = dict(np.geterr())
-    kinds = [kind for bit, kind in _KINDS.items() if raised & bit and modes[kind] != "ignore"]
-    if not kinds or program.kernel is None or any(isinstance(one, Distributed) for one in inputs.values()):
-        return
+    kinds = _kinds(raised)
+    if not kinds:
+        return None
+    if program.kernel is None or any(isinstance(one, Distributed) for one in inputs.values()):
+        return warn_of(program, raised)
     told: list[str] = []
     token = LOOK.set(told)
     try:
@@ -60,13 +61,44 @@ def warn_as_numpy(program: Program, inputs: Mapping[str, Any], raised: int, seco
     except (FloatingPointError, Warning):
         raise
     except (StopLook, Exception):  # it takes too long, or the body is none that plain Python can run
-        # Flags of invalid operations are set by comparisons with NaN, too.
-        for kind, text in _SAYS.items():
-            if kind in kinds and modes[kind] == "warn" and not any(text in one for one in told):
-                text = f"{text} encountered in `{program.kernel_name}`, or in values that it does not use"
-                warn_at_call(RuntimeWarning(text))
+        warn_of(program, raised, told)
     finally:
         LOOK.reset(token)
+
+
+def warn_of(program: Program, raised: int, told: Iterable[str] = ()) -> None:
+    """Warn of divisions by zero and overflows where the kernel's body cannot say at which line they are.
+
+    Nothing is said of invalid operations: comparisons with NaN set their flag, too.
+
+    Parameters
+    ----------
+    program : Program
+    raised : int
+        The exceptions of IEEE 754 in the run.
+    told : iterable of str
+        Warnings that were given.
+
+    Raises
+    ------
+    FloatingPointError
+        As NumPy, where `np.errstate` says so.
+    """
+    modes: dict[str, Any] = dict(np.geterr())
+    kinds = _kinds(raised)
+    for kind, text in _SAYS.items():
+        if kind not in kinds or any(text in one for one in told):
+            continue
+        text = f"{text} encountered in `{program.kernel_name}`, or in values that it does not use"
+        if modes[kind] == "raise":
+            raise FloatingPointError(text)
+        if modes[kind] == "warn":
+            warn_at_call(RuntimeWarning(text))
+
+
+def _kinds(raised: int) -> list[str]:
+    modes: dict[str, Any] = dict(np.geterr())
+    return [kind for bit, kind in _KINDS.items() if raised & bit and modes[kind] != "ignore"]
 
 
 @contextmanager

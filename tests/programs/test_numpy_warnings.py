@@ -212,3 +212,30 @@ def test_a_body_that_fails_tells_no_line() -> None:
     (text, _), *rest = warned(program)
     assert text == "divide by zero encountered in `quotient`, or in values that it does not use"
     assert not rest
+
+
+def test_of_a_program_from_a_file(tmp_path: Path) -> None:
+    """NumPy's line is not known then, and `np.errstate` holds."""
+    quotients.compile(np.ones(2), np.ones(2)).save(tmp_path / "quotients.cyc")
+    loaded = cy.load(tmp_path / "quotients.cyc")
+    arrays = np.ones(2), np.array([0.0, 1.0])
+    text = "divide by zero encountered in `quotients`, or in values that it does not use"
+    assert [said for said, _ in warned(loaded, *arrays)] == [text]
+    assert warned(loaded, np.ones(2), np.ones(2)) == []
+    with np.errstate(divide="ignore"):
+        assert warned(loaded, *arrays) == []
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide by zero"):
+        cy.run(loaded, *arrays)
+
+
+def test_of_distributed_inputs() -> None:
+    @cy.kernel
+    def exponentials(A):
+        B = cy.empty_like(A)
+        for i in range(A.shape[0]):
+            B[i] = cy.exp(A[i])
+        return B
+
+    parts = cy.distribute(np.full(4, 1000.0), cy.Layout((2,), 2), ranks=2)
+    program = exponentials.compile(cy.blocked(np.zeros(4), (2,)))
+    assert ["overflow" in said for said, _ in warned(program, parts, backend="mpi")] == [True]
