@@ -2,6 +2,7 @@
 
 #include <cyclotron/codegen/add_exits.hpp>
 #include <cyclotron/codegen/choose_storage.hpp>
+#include <cyclotron/codegen/index_selections.hpp>
 #include <cyclotron/codegen/sink_receives.hpp>
 #include <cyclotron/codegen/write_code.hpp>
 
@@ -10,7 +11,7 @@ namespace cyclotron::codegen {
 program::Program generate(const mapping::Mapping& mapping, const machine::Machine& machine,
                           const std::vector<ExitFlag>& flags) {
   const auto code = write_code(mapping, machine, choose_storage(mapping), flags);
-  return sink_receives(add_exits(code, flags));
+  return index_selections(sink_receives(add_exits(code, flags)));
 }
 
 }  // namespace cyclotron::codegen

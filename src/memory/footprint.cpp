@@ -67,6 +67,8 @@ std::int64_t words(const Action& action) {
                  [](const Compute& compute) {
                    std::int64_t result = words(compute.destination);
                    for (const auto& operand : compute.operands) result += words(operand);
+                   if (const auto& at = compute.indexed)
+                     result += words(at->number) + words(at->lower) + words(at->upper) + 2;
                    return result;
                  },
                  [](const Exit& exit) { return words(exit.runs) + 3; },  // first, last and period

@@ -41,6 +41,7 @@ Uses uses_of(const Action& action) {
                  },
                  [&](const Compute& compute) {
                    for (const auto& operand : compute.operands) read(operand);
+                   if (compute.indexed) uses.read.push_back(compute.indexed->number.slot.index());
                    write(compute.destination);
                  },
                  [&](const Exit& exit) { read(exit.runs); },

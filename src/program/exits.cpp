@@ -216,6 +216,10 @@ class Uniformity {
   void look(const Compute& compute) {
     look(compute.destination);
     for (const Operand& operand : compute.operands) look(operand);
+    if (!compute.indexed) return;
+    look(compute.indexed->number);
+    require_same(compute.indexed->lower);
+    require_same(compute.indexed->upper);
   }
   void look(const Exit& exit) {
     if (depth_ == 0 && at_ != loop_.exit) refuse("is a second exit of one loop");

@@ -349,6 +349,11 @@ class Reader {
     fields.finish();
   }
 
+  void read(const Json& value, const Path& path, Indexed& at) {
+    read_fields(value, path, field("number", at.number), field("lower", at.lower), field("upper", at.upper),
+                field("stride", at.stride), field("scatters", at.scatters), field("neutral", at.neutral));
+  }
+
   void read(const Json& value, const Path& path, Tensor& tensor) {
     Fields fields(value, path);
     get(fields, "name", tensor.name);
@@ -475,6 +480,7 @@ class Reader {
     }
     get(fields, "operands", compute.operands);
     get(fields, "destination", compute.destination);
+    if (fields.has("indexed")) get(fields, "indexed", compute.indexed.emplace());
   }
 
   std::vector<std::string> files_;

@@ -255,11 +255,17 @@ class Writer {
     for (const auto& [name, flag] : format::flags) {
       if ((compute.flags & flag) != 0) flags.push_back(std::string(name));
     }
-    return {{"do", "compute"},
-            {"op", std::string(operators::info(compute.op).name)},
-            {"flags", std::move(flags)},
-            {"operands", list(compute.operands)},
-            {"destination", write(compute.destination)}};
+    OrderedJson result{{"do", "compute"},
+                       {"op", std::string(operators::info(compute.op).name)},
+                       {"flags", std::move(flags)},
+                       {"operands", list(compute.operands)},
+                       {"destination", write(compute.destination)}};
+    if (compute.indexed) result["indexed"] = write(*compute.indexed);
+    return result;
+  }
+  static OrderedJson write(const Indexed& at) {
+    return {{"number", write(at.number)}, {"lower", write(at.lower)}, {"upper", write(at.upper)},
+            {"stride", at.stride},        {"scatters", at.scatters},  {"neutral", write(at.neutral)}};
   }
   static OrderedJson write_action(const Exit& exit) {
     return {{"do", "exit"}, {"ending", exit.plan.value}, {"runs", write(exit.runs)}};

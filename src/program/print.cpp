@@ -174,7 +174,10 @@ class ClassPrinter {
                    [&](const Receive& receive) { print(receive); },
                    [&](const Broadcast& broadcast) { print(broadcast); },
                    [&](const Move& move) { arrow(slot(move.destination), "←", moved(move.source)); },
-                   [&](const Compute& compute) { arrow(slot(compute.destination), "←", value(compute)); },
+                   [&](const Compute& compute) {
+                     if (compute.indexed) return line(indexed(compute));
+                     arrow(slot(compute.destination), "←", value(compute));
+                   },
                    [&](const Exit& exit) { line(fmt::format("exit unless {}", slot(exit.runs))); },
                },
                action);
@@ -275,6 +278,31 @@ class ClassPrinter {
                                  [](const Constant& number) { return constant(number); },
                                  [&](const Affine& form) { return affine(form, names_); }},
                       value);
+  }
+
+  /// `[i]_x[[i]_n]`, with the numbers that it may have: `[i]_x[0 + [i]_n], 0 <= [i]_n <= 9`.
+  [[nodiscard]] std::string indexed(const Compute& compute) const {
+    const auto& at = *compute.indexed;
+    const auto* operand = std::get_if<SlotRef>(&compute.operands.back());
+    const auto& named = at.scatters || operand == nullptr ? compute.destination : *operand;
+    const auto number = slot(at.number);
+    const auto lower = affine(at.lower, names_);
+    auto from = affine(at.lower, names_, true);
+    if (from.find_first_of("+-", 1) != std::string::npos) from = fmt::format("({})", from);
+    const auto steps = from == "0" ? number : fmt::format("({}-{})", number, from);
+    const auto first = element_of(named);
+    const auto moved = at.stride == 1 ? steps : fmt::format("{}*{}", at.stride, steps);
+    const auto element = fmt::format("{}[{}]", at_(named), first == "0" ? moved : first + "+" + moved);
+    const auto where = fmt::format("where {} <= {} <= {}", lower, number, affine(at.upper, names_));
+    if (at.scatters)
+      return fmt::format("{} ← {} + {}   {}", element, element, this->operand(compute.operands.back()),
+                         where);
+    const auto target = slot(compute.destination);
+    if (compute.op == Op::add) return fmt::format("{} ← {} + {}   {}", target, target, element, where);
+    return fmt::format("{} ← {}   {} else {}", target, element, where, constant(at.neutral));
+  }
+  [[nodiscard]] std::string at_(const SlotRef& reference) const {
+    return at(program_.grid_names, reference, false);
   }
 
   [[nodiscard]] std::string operand(const Operand& value) const {

@@ -33,6 +33,7 @@ std::vector<Access> accesses(const machine::Pe& pe, const PeClass& pe_class, con
     if (const auto* reference = std::get_if<SlotRef>(&compute.operands[n])) add(*reference, operands[n]);
   }
   add(compute.destination, operators::result_shape(compute.op, compute.flags, operands));
+  if (compute.indexed) add(compute.indexed->number, {});
   return result;
 }
 
@@ -84,7 +85,8 @@ std::int64_t cycles_of(const machine::Pe& pe, Op op, Flags flags,
 std::int64_t cycles_of(const machine::Pe& pe, const PeClass& pe_class, const Compute& compute,
                        std::span<const operators::Shape> operands) {
   const auto given = given_cycles(pe, compute.op);
-  const std::int64_t cycles = given ? *given : cycles_of(pe, compute.op, compute.flags, operands);
+  const std::int64_t cycles = (given ? *given : cycles_of(pe, compute.op, compute.flags, operands)) +
+                              (compute.indexed ? address_cycles : 0);
   if (!machine::has_banks(pe)) return cycles;
   return std::max(cycles, busiest_bank(accesses(pe, pe_class, compute, operands), ceil_divide));
 }

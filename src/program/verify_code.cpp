@@ -198,6 +198,30 @@ class CodeChecker {
       }
     }
     check_dtypes(compute, destination, path);
+    if (compute.indexed) check(*compute.indexed, compute, destination, Path(path, "indexed"));
+  }
+
+  void check(const Indexed& indexed, const Compute& compute, const Slot& destination, const Path& path) {
+    const Slot& number = check(indexed.number, Path(path, "number"));
+    check_affine(indexed.lower, environment_, Path(path, "lower"), *span_);
+    check_affine(indexed.upper, environment_, Path(path, "upper"), *span_);
+    require_range(indexed.stride, -number_limit, number_limit, Path(path, "stride"), *span_);
+    const auto* first = std::get_if<SlotRef>(&compute.operands.front());
+    const auto* last = std::get_if<SlotRef>(&compute.operands.back());
+    const auto is_scalar = [](const Slot& slot) { return slot.tile == operators::Shape{}; };
+    const bool in_place = first != nullptr && *first == compute.destination;
+    const auto apart = [&](const SlotRef* one) {
+      return one == nullptr || one->slot != compute.destination.slot;
+    };
+    const bool fits = compute.op == Op::add
+                          ? in_place && apart(last) && (indexed.scatters || last != nullptr)
+                          : compute.op == Op::copy && !indexed.scatters && last != nullptr && apart(last);
+    if (fits && number.dtype == DType::int64 && is_scalar(number) && is_scalar(destination) &&
+        (last == nullptr || is_scalar(class_.slots[last->slot.index()])) &&
+        indexed.number.slot != compute.destination.slot)
+      return;
+    fail("CYC611", path, "is no element of a slot of scalars that a number in another slot tells",
+         "an `add` in place or a `copy` has one", *span_);
   }
 
   /// Tells whether operand `o` may be the destination: every operand of an elementwise operator, else the

@@ -265,7 +265,35 @@ class Executor {
     }
   }
 
+  /// As what it stands for: each element in turn.
+  void compute_indexed(const Compute& compute, const std::int64_t* arguments) {
+    const Indexed& at = *compute.indexed;
+    const auto arity = compute.operands.size();
+    const auto* const numbers =
+        arguments + 1 + arity;  // The number's element, the first and the last number.
+    const TermId number = read(at.number, numbers[0]);
+    const TermId neutral = terms_.constant(at.neutral);
+    const DType dtype = slot(at.number.slot).dtype;
+    if (compute.op == Op::copy && numbers[2] < numbers[1]) write(compute.destination, arguments[0], neutral);
+    for (std::int64_t n = numbers[1]; n <= numbers[2]; ++n) {
+      const std::int64_t further = at.stride * (n - numbers[1]);
+      const std::int64_t to = arguments[0] + (at.scatters ? further : 0);
+      const TermId value = operand(compute.operands.back(), arguments[arity] + (at.scatters ? 0 : further));
+      const TermId found = terms_.apply(Op::equal, 0, std::array{number, terms_.index(n, dtype)});
+      const TermId term = terms_.apply(Op::where, 0, std::array{found, value, neutral});
+      const bool assigns = compute.op == Op::copy && n == numbers[1];
+      const auto sum = [&] {
+        return terms_.apply(Op::add, 0, std::array{read(compute.destination, to), term});
+      };
+      write(compute.destination, to, assigns ? term : sum());
+    }
+    const std::array<Shape, 2> scalars{};
+    pes_[pe_].now += program::cycles_of(program_.machine.pe, program_.classes[trace_.pes[pe_].pe_class],
+                                        compute, std::span(scalars.data(), arity));
+  }
+
   void compute(const Compute& compute, const std::int64_t* arguments, std::uint32_t instruction) {
+    if (compute.indexed) return compute_indexed(compute, arguments);
     std::array<TermId, 8> operands;
     const std::size_t arity = compute.operands.size();
     CYC_CHECK(arity <= operands.size());

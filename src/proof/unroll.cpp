@@ -214,6 +214,21 @@ class Unroller {
   void resolve(const Compute& compute) {
     add(element(compute.destination));
     for (const auto& operand : compute.operands) add(element(operand));
+    if (!compute.indexed) return;
+    const auto& at = *compute.indexed;
+    const std::int64_t first = program::evaluate(at.lower, environment_.data());
+    const std::int64_t last = program::evaluate(at.upper, environment_.data());
+    add(element(at.number));
+    add(first);
+    add(last);
+    const auto* source = std::get_if<SlotRef>(&compute.operands.back());
+    const auto& of = at.scatters || source == nullptr ? compute.destination : *source;
+    if (last < first) return;
+    steps_ += last - first;
+    if (steps_ > limit_) too_large("more steps than are checked", limit_);
+    auto end = of;
+    end.index.constant += at.stride * (last - first);
+    (void)element(end);
   }
 
   void add(std::int64_t value) { trace_.arguments.push_back(value); }

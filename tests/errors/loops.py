@@ -76,7 +76,7 @@ def half_index(x):
 def gathered(x, y):
     X = cy.empty_like(x)
     for i in range(len(x)):
-        X[i] = x[y[i]]  # error: CYC103
+        X[i] = x[y[i]]  # error: CYC120
     return X
 
 

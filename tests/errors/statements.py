@@ -4,16 +4,6 @@ import cyclotron as cy
 
 
 @cy.kernel
-def while_loop(x):
-    X = cy.empty_like(x)
-    i = 0
-    while i < 4:
-        X[i] = x[i]  # error: CYC103
-        i += 1
-    return X
-
-
-@cy.kernel
 def try_block(x):
     X = cy.empty_like(x)
     for i in range(len(x)):

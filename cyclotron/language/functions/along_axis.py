@@ -234,8 +234,12 @@ def summed(
     folds = [FoldIndex("fold", here()) for _ in counts]
     index = [Affine({fold: 1}, 0) for fold in folds]
     found = apply("equal", chosen, flat_index(index, tuple(counts)))
-    neutral: complex = {"f": -0.0, "c": complex(-0.0, -0.0), "b": False}.get(np.dtype(dtype).kind, 0)
-    value = where(found, term(index), explicit_cast(Constant(neutral, here()), dtype))
+    value = where(found, term(index), Constant(neutral(dtype), here()))
     for fold, count in zip(reversed(folds), reversed(counts), strict=True):
         value = Reduce("sum", fold, (box([(fold, count)]),), value, here())
     return value
+
+
+def neutral(dtype: str) -> complex:
+    """Return the number that changes none it is added to, in any bit."""
+    return {"f": -0.0, "c": complex(-0.0, -0.0), "b": False}.get(np.dtype(dtype).kind, 0)

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from cyclotron.language.functions import elementwise as f
-from cyclotron.language.functions.along_axis import put_along_axis, summed
+from cyclotron.language.functions.along_axis import neutral, put_along_axis, summed
 from cyclotron.language.functions.forms import at_axis, with_axes
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.values import broadcasting, dispatch
 from cyclotron.language.values.affine import Affine
-from cyclotron.language.values.array import LazyArray, SymbolicArray, View, combine, materialized, operand
+from cyclotron.language.values.array import (
+    LazyArray,
+    SymbolicArray,
+    View,
+    combine,
+    flat_index,
+    materialized,
+    operand,
+)
 from cyclotron.language.values.broadcasting import text, whole_numbers
-from cyclotron.language.values.nodes import Element
-from cyclotron.language.values.operations import apply, element
-from cyclotron.language.values.source_span import trace_error
-from cyclotron.language.values.subscripts import is_array
+from cyclotron.language.values.nodes import Apply, Constant, Element
+from cyclotron.language.values.operations import apply, element, where
+from cyclotron.language.values.scalar_type import ScalarType
+from cyclotron.language.values.source_span import here, trace_error
+from cyclotron.language.values.subscripts import is_array, is_place
 
 
 def _with_term(op: str) -> dispatch.Method:
@@ -29,6 +39,28 @@ def _with_term(op: str) -> dispatch.Method:
 @dispatch.in_place(_with_term)
 class _Gathered(LazyArray):
     """The elements at places, a new array that nothing has taken yet."""
+
+
+@dataclass(frozen=True)
+class _Growth:
+    """The value that the element at a place grows by."""
+
+    value: Any
+
+
+class _Picked(_Gathered):
+    """The element at a place: what is added to it leaves the others as they are, in every bit."""
+
+    def __iadd__(self, other: Any) -> Any:  # type: ignore[misc]
+        return self._grown(other.value if isinstance(other, dispatch.Term) else other)
+
+    def __isub__(self, other: Any) -> Any:  # type: ignore[misc]
+        return self._grown(-operand(other.value if isinstance(other, dispatch.Term) else other))
+
+    def _grown(self, value: Any) -> Any:
+        """In the dtype of the array; in another one NumPy's sum is rounded where it is assigned."""
+        made = combine("add", (self, value))
+        return _Growth(value) if made.dtype_name == self.dtype_name else made
 
 
 def gathered(array: SymbolicArray, key: Any) -> Any:
@@ -42,11 +74,11 @@ def gathered(array: SymbolicArray, key: Any) -> Any:
         CYC122 for indices that do not broadcast, CYC120 for those that are not integers.
     """
     keys = _each_axis(array, key)
-    base = array[tuple(slice(None) if is_array(one) else one for one in keys)]
-    places = [n for n, one in enumerate(keys) if is_array(one) or _is_number(one)]
-    axes = [sum(not _is_number(other) for other in keys[:n]) for n in places if is_array(keys[n])]
+    base = array[tuple(slice(None) if _is_data(one) else one for one in keys)]
+    places = [n for n, one in enumerate(keys) if _is_data(one) or _is_number(one)]
+    axes = [sum(not _is_number(other) for other in keys[:n]) for n in places if _is_data(keys[n])]
     sizes = [whole_numbers(base.shape, f"`{array.name}`")[axis] for axis in axes]
-    given = zip(filter(is_array, keys), sizes, strict=True)
+    given = zip(filter(_is_data, keys), sizes, strict=True)
     indices = [_normalized(one, size, array.name) for one, size in given]
     shape = broadcasting.broadcast([one.shape for one in indices])
     together = places == list(range(places[0], places[0] + len(places)))
@@ -69,7 +101,8 @@ def gathered(array: SymbolicArray, key: Any) -> Any:
         return summed(tuple(sizes), base.dtype_name, chosen, term)
 
     whole = (*others[:first], *shape, *others[first:])
-    return _Gathered(whole, base.dtype_name, element_at, (base, *indices), costly=True, label="taken")
+    kind = _Gathered if whole else _Picked
+    return kind(whole, base.dtype_name, element_at, (base, *indices), costly=True, label="taken")
 
 
 def scattered(array: View, key: Any, value: Any) -> None:
@@ -84,6 +117,9 @@ def scattered(array: View, key: Any, value: Any) -> None:
         _assign_masked(array, operand(key), value)
         return
     keys = _each_axis(array, key)
+    if any(map(is_place, keys)) and not any(map(is_array, keys)):
+        _put_element(array, keys, value)
+        return
     places = [n for n, one in enumerate(keys) if is_array(one)]
     full = all(is_array(one) or (isinstance(one, slice) and one == slice(None)) for one in keys)
     if len(places) != 1 or not full or np.ndim(keys[places[0]]) > 1:
@@ -104,6 +140,49 @@ def scattered(array: View, key: Any, value: Any) -> None:
         one = values[at_axis(last, own)] if last >= 0 else values
         whole = isinstance(one, SymbolicArray) and one.shape
         array[at_axis(along, int(place))] = one if whole else element(one)
+
+
+def _put_element(array: View, keys: Sequence[Any], value: Any) -> None:
+    """Assign to the element at a place, or add to it: every other one stays as it is, in every bit."""
+    part = array[tuple(slice(None) if is_place(one) else one for one in keys)]
+    if part.ndim != sum(map(is_place, keys)):
+        raise trace_error(
+            "CYC107",
+            f"a slice of `{array.name}` is assigned at a place that data tell",
+            help="assign element by element, in a loop over the slice",
+        )
+    sizes = whole_numbers(part.shape, f"`{array.name}`")
+    indices = [
+        _normalized(one, size, array.name) for one, size in zip(filter(is_place, keys), sizes, strict=True)
+    ]
+    grows = isinstance(value, _Growth)
+    given = operand(value.value if grows else value)
+    if given.shape:
+        raise unfit(
+            f"an array of shape {text(given.shape)} is assigned to one element of `{array.name}`",
+            "assign one element",
+        )
+    if grows and not isinstance(given.at(()), Constant):
+        own = given.astype(part.dtype_name)
+        given = LazyArray((), own.dtype_name, own.at, (own,), label="put")
+    new = materialized(given)
+
+    def element_at(index: Sequence[Affine]) -> Element:
+        chosen: Any = None
+        for one, size in zip(indices, sizes, strict=True):
+            chosen = (
+                one.at(()) if chosen is None else apply("add", apply("multiply", chosen, size), one.at(()))
+            )
+        found = apply("equal", chosen, flat_index(index, sizes))
+        if not grows:
+            return where(found, new.at(()), part.at(index))
+        nothing, own = Constant(neutral(part.dtype_name), here()), new.at(())
+        # Numbers alone have the dtype of what they are added to.
+        return Apply("where", (found, own, nothing), here(), type=ScalarType(part.dtype_name))
+
+    dtype = part.dtype_name if grows else combine("where", (True, new, part)).dtype_name
+    term = LazyArray(part.shape, dtype, element_at, (part, new, *indices), label="put")
+    part[...] = combine("add", (part, term)) if grows else term
 
 
 def _assign_masked(array: View, mask: SymbolicArray, value: Any) -> None:
@@ -137,13 +216,17 @@ def _places(key: Any) -> Any:
     return np.flatnonzero(key) if is_mask else key
 
 
+def _is_data(key: Any) -> bool:
+    return is_array(key) or is_place(key)
+
+
 def _is_number(key: Any) -> bool:
-    return not is_array(key) and key is not None and not isinstance(key, slice)
+    return not _is_data(key) and key is not None and not isinstance(key, slice)
 
 
 def _normalized(index: Any, size: int, name: str) -> SymbolicArray:
     """Indices from 0 on."""
-    given = operand(index if isinstance(index, SymbolicArray) else np.asarray(index))
+    given = operand(index if isinstance(index, SymbolicArray) or is_place(index) else np.asarray(index))
     if given.dtype_name == "bool":
         raise trace_error(
             "CYC107",

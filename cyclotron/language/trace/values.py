@@ -14,6 +14,7 @@ from cyclotron.language.trace.assign import new_array
 from cyclotron.language.trace.branches import chosen_array
 from cyclotron.language.trace.conditions import Parted, as_element, every, some, taken, truth
 from cyclotron.language.trace.loops import as_condition, range_domain
+from cyclotron.language.trace.statement import Statement
 from cyclotron.language.trace.trace import Trace, active_trace
 from cyclotron.language.values import operations
 from cyclotron.language.values.affine import EVERYWHERE, Affine, Index, Region, affine, intersection
@@ -21,7 +22,18 @@ from cyclotron.language.values.array import LazyArray, SymbolicArray, combine, o
 from cyclotron.language.values.broadcasting import same, text
 from cyclotron.language.values.condition import Condition, Extremum, Piecewise, tested
 from cyclotron.language.values.dispatch import Array, PartialArray, Term
-from cyclotron.language.values.nodes import Choose, Constant, Element, Reduce, Tensor, accesses, retyped
+from cyclotron.language.values.nodes import (
+    Access,
+    Choose,
+    Constant,
+    Element,
+    IndexValue,
+    Reduce,
+    Tensor,
+    accesses,
+    retyped,
+    walk,
+)
 from cyclotron.language.values.operations import array_of, element, where_of_numpy
 from cyclotron.language.values.ranges import range_of_reduction
 from cyclotron.language.values.region import is_empty, project
@@ -406,6 +418,7 @@ def _reduce(
     index = trace.new_index(name, hides=True)
     value, region = range_domain(index, bounds)
     trace.open_loop(index, region)
+    made = len(trace.statements)
     try:
         scope = trace.scopes[-1]
         data = None
@@ -419,6 +432,7 @@ def _reduce(
         expression = None if isinstance(term, Array) else element(term)
     finally:
         trace.scopes.pop()
+    _check_terms(kind, index, trace.statements[made:])
     region = scope.region
     if kind not in _NEUTRAL:
         kind = _of_python(kind, operand(term) if expression is None else expression)
@@ -435,6 +449,25 @@ def _reduce(
         expression = retyped(explicit_cast(expression, expression.dtype), expression.type)
     known = range_of_reduction(kind, index, region, expression.type.range)
     return Reduce(kind, index, region, expression, span, replace(expression.type, range=known))
+
+
+def _check_terms(kind: str, index: Index, made: Sequence[Statement]) -> None:
+    """Raise `TraceError` (CYC107) where terms are made of arrays that differ from term to term."""
+    for statement in made:
+        for part in walk(statement.value):
+            forms = (
+                part.index
+                if isinstance(part, Access)
+                else (part.form,)
+                if isinstance(part, IndexValue)
+                else ()
+            )
+            if builtins.any(index in form.terms for form in forms):
+                raise trace_error(
+                    "CYC107",
+                    f"each term of the {kind} over `{index.name}` is made of an array of its own",
+                    help=f"add the terms in a loop, e.g. `for {index.name} in ...: total[i] += ...`",
+                )
 
 
 def _term_of(body: Body, at: Affine, kind: str, region: Region) -> object:

@@ -36,8 +36,8 @@ from cyclotron.language.values.source_span import here, shape_error, trace_error
 from cyclotron.language.values.subscripts import (
     Pick,
     count,
-    has_arrays,
     has_bounds_of_data,
+    has_places,
     in_cases,
     subscripted,
 )
@@ -186,7 +186,7 @@ class SymbolicArray(Array):
         return broadcasting.whole_numbers(self.shape[:1], f"`{self.name}`")[0]
 
     def __getitem__(self, key: object) -> Any:
-        if has_arrays(key):
+        if has_places(key):
             return dispatch.call("gathered", self, key)
         return self.taken(*subscripted(self.name, self.shape, key))
         cases = in_cases(key)
@@ -421,14 +421,14 @@ class View(SymbolicArray):
             )
 
     def __getitem__(self, key: object) -> Any:
-        if has_arrays(key):
+        if has_places(key):
             return dispatch.call("gathered", self, key)
         view = self.taken(*subscripted(self.name, self.shape, key))
         return view if view.shape else view.at(())
 
     def __setitem__(self, key: object, value: object) -> None:
         self.check_writable()
-        if has_arrays(key):
+        if has_places(key):
             dispatch.call("scattered", self, key, value)
             return
         if has_bounds_of_data(key):

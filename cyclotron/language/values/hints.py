@@ -39,7 +39,7 @@ MEANINGS: Mapping[str, str] = {
     ".cpu": "leave it out: where arrays are, the compiler decides",
     ".cuda": "leave it out: where arrays are, the compiler decides",
     ".append": "arrays keep their size: write `x = cy.append(x, value)`",
-    "at": "write a loop: `for k in range(len(idx)): y[i] += cy.where(idx[k] == i, v[k], 0)` over all i",
+    "at": "write a loop: `for k in range(len(idx)): y[idx[k]] += v[k]`",
     "take": "write `x[indices]`, or `cy.take_along_axis(x, indices, axis=0)`",
     "choose": "choose with `cy.where`, e.g. `cy.where(k == 0, a, cy.where(k == 1, b, c))`",
     "select": "nest `cy.where`, the first condition outermost",

@@ -211,9 +211,17 @@ def is_array(key: object) -> bool:
     return isinstance(key, (Array, np.ndarray, list, range)) and not (isinstance(key, list) and not key)
 
 
-def has_arrays(key: object) -> bool:
-    """Return whether some subscripts are arrays."""
-    return any(map(is_array, key)) if isinstance(key, tuple) else is_array(key)
+def is_place(key: object) -> bool:
+    """Return whether a subscript is an element of data."""
+    return isinstance(key, Arithmetic) and not (
+        isinstance(key, (Array, Affine, Piecewise, Extremum)) or getattr(key, "is_index", False)
+    )
+
+
+def has_places(key: object) -> bool:
+    """Return whether some subscripts are data: arrays or elements."""
+    keys = key if isinstance(key, tuple) else (key,)
+    return any(is_array(one) or is_place(one) for one in keys)
 
 
 def has_bounds_of_data(key: object, kinds: type | tuple[type, ...] = Arithmetic) -> bool:

@@ -23,7 +23,14 @@ from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.dispatch import Array, in_place
 from cyclotron.language.values.nodes import Access, Element, Tensor
 from cyclotron.language.values.source_span import here, trace_error
-from cyclotron.language.values.subscripts import Pick, count, has_bounds_of_data, in_cases, subscript_form
+from cyclotron.language.values.subscripts import (
+    Pick,
+    count,
+    has_bounds_of_data,
+    in_cases,
+    is_place,
+    subscript_form,
+)
 
 _OF_ARRAYS = (slice, Array, np.ndarray, list)
 
@@ -84,7 +91,9 @@ class SymbolicTensor(Tensor, SymbolicArray):
     def _names_an_element(self, key: object) -> bool:
         """Return whether subscripts give one element, or are wrong for it."""
         keys = key if isinstance(key, tuple) else (key,)
-        if any(isinstance(one, _OF_ARRAYS) or one is Ellipsis or one is None for one in keys):
+        if any(
+            isinstance(one, _OF_ARRAYS) or one is Ellipsis or one is None or is_place(one) for one in keys
+        ):
             return False
         return self.blocked or len(keys) >= self.ndim
 

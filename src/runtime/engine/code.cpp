@@ -390,6 +390,23 @@ class Decoder {
     } else {
       step().sized = true;
     }
+    if (compute.indexed) add(*compute.indexed, compute);
+  }
+
+  void add(const program::Indexed& at, const program::Compute& compute) {
+    require(step().scalar && is_scalar(at.number) && slot(at.number).dtype == DType::int64,
+            "a number that tells an element is no scalar of int64");
+    const bool in_place =
+        compute.op == Op::add && compute.operands.front() == program::Operand(compute.destination);
+    const bool from_slot = std::holds_alternative<program::SlotRef>(compute.operands.back());
+    require(at.scatters ? in_place : from_slot && (in_place || compute.op == Op::copy),
+            "an element that a number tells is no part of a sum");
+    IndexedElement result{.number = access(at.number), .stride = at.stride, .scatters = at.scatters};
+    result.lower = form(at.lower);
+    result.upper = form(at.upper);
+    result.neutral = bytes(at.neutral, step().dtype);
+    step().indexed = static_cast<std::uint32_t>(code_.indexed.size());
+    code_.indexed.push_back(result);
   }
 
   void add(const program::Exit& exit) {

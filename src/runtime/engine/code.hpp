@@ -90,8 +90,19 @@ struct Port {
   bool operator==(const Port&) const = default;
 };
 
+/// As `program::Indexed`.
+struct IndexedElement {
+  std::uint32_t number = 0;  ///< In `accesses`.
+  Form lower{};
+  Form upper{};
+  std::int64_t stride = 1;
+  bool scatters = false;
+  std::uint32_t neutral = 0;  ///< In `constants`.
+};
+
 struct Step {
   static constexpr std::uint32_t no_body = 0xffffffffU;
+  static constexpr std::uint32_t not_indexed = 0xffffffffU;
   enum class Kind : std::uint8_t {
     loop,
     branch,
@@ -128,7 +139,8 @@ struct Step {
   std::int64_t cycles = 0;
   std::int64_t flops = 0;  ///< Of a computation on scalars.
   ScalarKernel kernel = nullptr;
-  Form sender{};  ///< Of a receive from a network.
+  Form sender{};                        ///< Of a receive from a network.
+  std::uint32_t indexed = not_indexed;  ///< Of a compute: in `indexed`.
 };
 
 /// A loop's iteration without control, on scalars and links alone, so that many iterations can run at once
@@ -184,6 +196,7 @@ struct Code {
   std::vector<ConstantBytes> constants;
   std::vector<Port> ports;
   std::vector<Body> bodies;
+  std::vector<IndexedElement> indexed;
   std::uint32_t dimensions = 0;  ///< Of the grid.
   std::uint32_t variables = 0;   ///< Coordinates and the deepest nest's loop variables.
   std::uint32_t sizes = 0;       ///< Tile sizes that a PE keeps.

@@ -137,7 +137,9 @@ class Interpreter {
           break;
         case Step::Kind::move: move(pe, step); break;
         case Step::Kind::compute:
-          if (step.scalar) {
+          if (step.indexed != Step::not_indexed) {
+            compute_indexed(pe, step);
+          } else if (step.scalar) {
             compute_scalar(pe, step);
           } else {
             compute_tile(pe, step);
@@ -470,6 +472,38 @@ class Interpreter {
       step.kernel(address(pe, access, at), in.data());
     }
     host_.computed(pe, step, {});
+  }
+
+  /// On the element that a number tells, if it is one of those; time is the same.
+  void compute_indexed(Pe& pe, const Step& step) {
+    if constexpr (Host::functional) {
+      const Code& code = *pe.code;
+      const IndexedElement& at = code.indexed[step.indexed];
+      const SlotAccess& number_access = code.accesses[at.number];
+      std::int64_t number = 0;
+      std::memcpy(&number, address(pe, number_access, element(pe, number_access)), sizeof number);
+      const std::int64_t lower = evaluate(code, at.lower, pe.variables);
+      const Source& last = code.sources[step.operands.first + step.operands.count - 1];
+      const SlotAccess& to = code.accesses[step.access];
+      if (lower <= number && number <= evaluate(code, at.upper, pe.variables)) {
+        const std::int64_t further = at.stride * (number - lower);
+        std::byte* const result = indexed_address(pe, to, at.scatters ? further : 0);
+        const void* const value =
+            at.scatters ? scalar_operand(pe, last) : indexed_address(pe, code.accesses[last.index], further);
+        const std::array<const void*, 2> in{step.operands.count == 1 ? value : result, value};
+        step.kernel(result, in.data());
+      } else if (step.operands.count == 1) {
+        copy_scalar(address(pe, to, element(pe, to)), code.constants[at.neutral].bytes.data(), step.element);
+      }
+    }
+    host_.computed(pe, step, {});
+  }
+
+  std::byte* indexed_address(const Pe& pe, const SlotAccess& access, std::int64_t further) const {
+    const std::int64_t index = evaluate(*pe.code, access, pe.variables) + further;
+    if (static_cast<std::uint64_t>(index) >= static_cast<std::uint64_t>(access.count))
+      outside(pe, access, index);
+    return address(pe, access, index);
   }
 
   void compute_tile(Pe& pe, const Step& step) {

@@ -34,7 +34,7 @@ class BodyBuilder {
   /// Tells whether a body may have such a step: one whose elements lie apart by as much from iteration to iteration, up to
   /// where they go round a circular buffer.
   bool add(const Step& step) {
-    if (!step.scalar) return false;
+    if (!step.scalar || step.indexed != Step::not_indexed) return false;
     Body::Operation operation{.kind = step.kind,
                               .dtype = step.dtype,
                               .element = step.element,

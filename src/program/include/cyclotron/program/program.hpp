@@ -185,6 +185,18 @@ struct Move {
   Source source;
   bool operator==(const Move&) const = default;
 };
+/// An element that a number in PE memory tells, of those numbered `lower` to `upper`: it lies stride * (number - lower)
+/// after the one that the instruction names. What the instruction does is what it would do for each n of them in turn, with
+/// the last operand's value where n is the number and the neutral one elsewhere; only that one is touched.
+struct Indexed {
+  SlotRef number;  ///< A scalar of int64.
+  Affine lower;
+  Affine upper;
+  std::int64_t stride = 1;
+  bool scatters = false;  ///< It is the destination and the first operand; else the last operand.
+  Constant neutral;
+  bool operator==(const Indexed&) const = default;
+};
 /// destination <- op(operands). The destination may be the same slot element as the accumulator (first
 /// operand of the *_add and *_subtract forms) or, for elementwise operators, any operand; it overlaps no
 /// other operand.
@@ -193,6 +205,8 @@ struct Compute {
   Flags flags = 0;
   std::vector<Operand> operands;
   SlotRef destination;
+  /// Of `add` on scalars; of `copy`, which adds up all terms but the first.
+  std::optional<Indexed> indexed{};
   bool operator==(const Compute&) const = default;
 };
 

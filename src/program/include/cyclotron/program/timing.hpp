@@ -19,10 +19,13 @@ namespace cyclotron::program {
 [[nodiscard]] std::int64_t cycles_of(const machine::Pe& pe, Op op, Flags flags,
                                      std::span<const operators::Shape> operands);
 
+/// Cycles to find the address of an element that a number tells.
+inline constexpr std::int64_t address_cycles = 1;
+
 /// Cycles of an instruction of a class on tiles of these shapes: of its operator, given or as above, or if that is more
 /// those that the busiest bank takes for the words of the operands and of the result, one after the other. A slot in
 /// registers and a constant take none; one that lies in several banks has its words spread evenly over them, a tile of
-/// w words in n banks takes ceil(w / n) of each. Throws as above.
+/// w words in n banks takes ceil(w / n) of each. An element that a number tells takes `address_cycles` more. Throws as above.
 [[nodiscard]] std::int64_t cycles_of(const machine::Pe& pe, const PeClass& pe_class, const Compute& compute,
                                      std::span<const operators::Shape> operands);
 

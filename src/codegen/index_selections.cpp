@@ -1,0 +1,528 @@
+#include <cyclotron/codegen/index_selections.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace cyclotron::codegen {
+
+namespace {
+
+using program::Affine;
+using program::Compute;
+using program::Constant;
+using program::Indexed;
+using program::Instruction;
+using program::Loop;
+using program::Move;
+using program::Op;
+using program::Operand;
+using program::SlotId;
+using program::SlotRef;
+
+std::int64_t coefficient(const Affine& form, std::size_t variable) {
+  return variable < form.coefficients.size() ? form.coefficients[variable] : 0;
+}
+
+/// a + factor * b.
+Affine sum(const Affine& a, const Affine& b, std::int64_t factor = 1) {
+  Affine result{a.coefficients, a.constant + factor * b.constant};
+  result.coefficients.resize(std::max(a.coefficients.size(), b.coefficients.size()), 0);
+  for (std::size_t v = 0; v < b.coefficients.size(); ++v)
+    result.coefficients[v] += factor * b.coefficients[v];
+  while (!result.coefficients.empty() && result.coefficients.back() == 0) result.coefficients.pop_back();
+  return result;
+}
+
+Affine plus(Affine form, std::int64_t constant) {
+  form.constant += constant;
+  return form;
+}
+
+/// The form with the variable, which no later one follows, replaced.
+Affine substitute(const Affine& form, std::size_t variable, const Affine& by) {
+  const std::int64_t own = coefficient(form, variable);
+  Affine rest = form;
+  if (own != 0) rest.coefficients[variable] = 0;
+  return sum(rest, by, own);
+}
+
+/// The number by which a form exceeds another, if it is one.
+std::optional<std::int64_t> difference(const Affine& form, const Affine& other) {
+  const auto result = sum(form, other, -1);
+  return result.coefficients.empty() ? std::optional(result.constant) : std::nullopt;
+}
+
+bool depends_on(const SlotRef& reference, std::size_t variable) {
+  return coefficient(reference.index, variable) != 0 || coefficient(reference.wrap.form, variable) != 0;
+}
+
+/// An instruction; of a loop or an if what it holds, its End left out.
+struct Node {
+  Instruction instruction;
+  std::vector<Node> held{};
+  [[nodiscard]] bool is_control() const {
+    return std::holds_alternative<Loop>(instruction.action) ||
+           std::holds_alternative<program::If>(instruction.action);
+  }
+};
+using Nodes = std::vector<Node>;
+
+Nodes parse(const std::vector<Instruction>& code, std::size_t& at) {
+  Nodes result;
+  for (; at < code.size() && !std::holds_alternative<program::End>(code[at].action); ++at) {
+    result.push_back({code[at]});
+    if (!result.back().is_control()) continue;
+    result.back().held = parse(code, ++at);
+  }
+  return result;
+}
+
+void write(const Nodes& nodes, std::vector<Instruction>& code) {
+  for (const auto& node : nodes) {
+    code.push_back(node.instruction);
+    if (!node.is_control()) continue;
+    write(node.held, code);
+    code.push_back({program::End{}, {}});
+  }
+}
+
+/// Calls read(reference) and write(reference) for what an instruction reads and writes.
+template <class Read, class Write>
+void each_reference(const Instruction& instruction, Read read, Write write) {
+  const auto& action = instruction.action;
+  if (const auto* load = std::get_if<program::Load>(&action)) write(load->destination);
+  if (const auto* store = std::get_if<program::Store>(&action)) read(store->source);
+  if (const auto* send = std::get_if<program::Send>(&action)) read(send->source);
+  if (const auto* broadcast = std::get_if<program::Broadcast>(&action)) read(broadcast->source);
+  if (const auto* receive = std::get_if<program::Receive>(&action)) write(receive->destination);
+  if (const auto* exit = std::get_if<program::Exit>(&action)) read(exit->runs);
+  if (const auto* move = std::get_if<Move>(&action)) {
+    if (const auto* source = std::get_if<SlotRef>(&move->source)) read(*source);
+    write(move->destination);
+  }
+  if (const auto* compute = std::get_if<Compute>(&action)) {
+    for (const auto& operand : compute->operands) {
+      if (const auto* source = std::get_if<SlotRef>(&operand)) read(*source);
+    }
+    if (compute->indexed) read(compute->indexed->number);
+    write(compute->destination);
+  }
+}
+
+bool reads(const Instruction& instruction, SlotId slot) {
+  bool result = false;
+  each_reference(
+      instruction, [&](const SlotRef& one) { result = result || one.slot == slot; }, [](const SlotRef&) {});
+  return result;
+}
+bool writes(const Instruction& instruction, SlotId slot) {
+  bool result = false;
+  each_reference(
+      instruction, [](const SlotRef&) {}, [&](const SlotRef& one) { result = result || one.slot == slot; });
+  return result;
+}
+bool touches(const Node& node, SlotId slot) {
+  return reads(node.instruction, slot) || writes(node.instruction, slot) ||
+         std::ranges::any_of(node.held, [&](const Node& held) { return touches(held, slot); });
+}
+
+/// One term: the table's element where the number is the form's value, else the neutral one; or the value, which the
+/// element of that number gets.
+struct Term {
+  std::vector<std::size_t> nodes;  ///< Its instructions, in order.
+  SlotRef number;
+  Affine form;
+  Operand value;
+  SlotRef destination;
+  Constant neutral;
+  std::optional<Operand> base{};  ///< The value that it is added to; else it is assigned.
+  [[nodiscard]] bool adds() const { return base == Operand(destination); }
+  [[nodiscard]] const SlotRef* table() const { return std::get_if<SlotRef>(&value); }
+  [[nodiscard]] std::size_t last() const { return nodes.back(); }
+};
+
+bool is_neutral(const Constant& number, operators::DType dtype) {
+  const auto negative_zero = [](double value) { return value == 0 && std::signbit(value); };
+  if (number.rest != 0) return false;
+  switch (dtype) {
+    case operators::DType::boolean:
+    case operators::DType::int32:
+    case operators::DType::int64: return number.real == 0 && number.imaginary == 0;
+    case operators::DType::float16:
+    case operators::DType::float32:
+    case operators::DType::float64: return negative_zero(number.real);
+    case operators::DType::complex64:
+    case operators::DType::complex128: return negative_zero(number.real) && negative_zero(number.imaginary);
+  }
+  return false;
+}
+
+class ClassIndexer {
+ public:
+  ClassIndexer(const program::PeClass& pe_class, std::size_t dimensions)
+      : slots_(pe_class.slots), dimensions_(dimensions) {
+    std::size_t at = 0;
+    code_ = parse(pe_class.code, at);
+    const std::size_t count = slots_.size();
+    for (std::size_t s = 0; s < count; ++s) {
+      if (slots_[s].count == 1) local_.insert(s);
+    }
+    find_local(code_);
+  }
+
+  std::optional<std::vector<Instruction>> run() {
+    index(code_, dimensions_);
+    if (!changed_) return std::nullopt;
+    std::vector<Instruction> result;
+    write(code_, result);
+    return result;
+  }
+
+ private:
+  /// Leaves in `local_` the slots that every block writes before it reads them: what is left there nobody sees.
+  void find_local(const Nodes& nodes) {
+    std::set<std::size_t> written;
+    for (const auto& node : nodes) {
+      each_reference(
+          node.instruction,
+          [&](const SlotRef& one) {
+            if (!written.contains(one.slot.index())) local_.erase(one.slot.index());
+          },
+          [&](const SlotRef& one) { written.insert(one.slot.index()); });
+      find_local(node.held);
+    }
+  }
+
+  /// `variables`: how many a form may name in the block.
+  void index(Nodes& nodes, std::size_t variables) {
+    for (auto& node : nodes) {
+      const bool is_loop = std::holds_alternative<Loop>(node.instruction.action);
+      index(node.held, variables + (is_loop ? 1 : 0));
+    }
+    variables_ = variables;
+    for (std::size_t at = 0; at < nodes.size(); ++at) {
+      auto found = take_out(nodes[at], variables);
+      if (!found) continue;
+      changed_ = true;
+      if (found->goes_before) {
+        nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(at), std::move(found->node));
+        if (nodes[at + 1].held.empty()) nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+      } else {
+        const bool is_empty = nodes[at].held.empty();
+        nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(at) + 1, std::move(found->node));
+        if (is_empty) nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(at));
+        const std::size_t place = is_empty ? at : at + 1;
+        if (!std::get<Compute>(nodes[place].instruction.action).indexed->scatters) widen(nodes, place);
+      }
+      at = static_cast<std::size_t>(-1);  // the loop may have another, and places have changed
+    }
+  }
+
+  /// The term whose comparison is at `at`.
+  [[nodiscard]] std::optional<Term> term_at(const Nodes& nodes, std::size_t at) const {
+    const auto* equal = std::get_if<Compute>(&nodes[at].instruction.action);
+    if (equal == nullptr || equal->op != Op::equal || equal->indexed) return std::nullopt;
+    const auto* number = std::get_if<SlotRef>(&equal->operands[0]);
+    const auto* place = std::get_if<SlotRef>(&equal->operands[1]);
+    if (number == nullptr || place == nullptr || !is_local(*place) || !is_local(equal->destination))
+      return std::nullopt;
+    if (at == 0 || slots_[number->slot.index()].dtype != operators::DType::int64 || !is_scalar(number->slot))
+      return std::nullopt;
+    const auto* move = std::get_if<Move>(&nodes[at - 1].instruction.action);
+    if (move == nullptr || !(move->destination == *place) || !std::holds_alternative<Affine>(move->source))
+      return std::nullopt;
+    const auto chosen = use_of(nodes, equal->destination, at);
+    if (!chosen || !is_used_once(nodes, *place, at - 1, at)) return std::nullopt;
+    const auto* where = std::get_if<Compute>(&nodes[*chosen].instruction.action);
+    if (where == nullptr || where->op != Op::where || !(where->operands[0] == Operand(equal->destination)) ||
+        !std::holds_alternative<Constant>(where->operands[2]))
+      return std::nullopt;
+    const auto dtype = slots_[where->destination.slot.index()].dtype;
+    Term term{{at - 1, at, *chosen},
+              *number,
+              std::get<Affine>(move->source),
+              where->operands[1],
+              where->destination,
+              std::get<Constant>(where->operands[2])};
+    if (!is_neutral(term.neutral, dtype) || !is_scalar(where->destination.slot)) return std::nullopt;
+    if (is_local(where->destination)) {
+      if (const auto added = use_of(nodes, where->destination, *chosen)) {
+        const auto* add = std::get_if<Compute>(&nodes[*added].instruction.action);
+        if (add != nullptr && add->op == Op::add && !add->indexed &&
+            add->operands[1] == Operand(where->destination) &&
+            add->destination.slot != where->destination.slot) {
+          term.nodes.push_back(*added);
+          term.destination = add->destination;
+          term.base = add->operands[0];
+        }
+      }
+    }
+    const auto* table = term.table();
+    if (table != nullptr && (!is_scalar(table->slot) || table->slot == term.destination.slot))
+      return std::nullopt;
+    if (number->slot == term.destination.slot) return std::nullopt;
+    return term;
+  }
+
+  [[nodiscard]] bool is_local(const SlotRef& reference) const {
+    return local_.contains(reference.slot.index());
+  }
+  [[nodiscard]] bool is_scalar(SlotId slot) const { return slots_[slot.index()].tile == operators::Shape{}; }
+
+  /// The one instruction after `at` in its block that reads the slot before it is written again.
+  static std::optional<std::size_t> use_of(const Nodes& nodes, const SlotRef& reference, std::size_t at) {
+    for (std::size_t n = at + 1; n < nodes.size(); ++n) {
+      if (nodes[n].is_control()) return std::nullopt;
+      if (reads(nodes[n].instruction, reference.slot))
+        return is_used_once(nodes, reference, at, n) ? std::optional(n) : std::nullopt;
+      if (writes(nodes[n].instruction, reference.slot)) return std::nullopt;
+    }
+    return std::nullopt;
+  }
+  /// Nothing reads what is written at `at` but the instruction `use`.
+  static bool is_used_once(const Nodes& nodes, const SlotRef& reference, std::size_t at, std::size_t use) {
+    for (std::size_t n = at + 1; n < nodes.size(); ++n) {
+      if (n != use && reads(nodes[n].instruction, reference.slot)) return false;
+      if (writes(nodes[n].instruction, reference.slot)) return true;
+      if (nodes[n].is_control()) return true;  // a block writes it before it reads it
+    }
+    return true;
+  }
+
+  struct Taken {
+    Node node;
+    bool goes_before = false;  ///< The loop, which may need the sums.
+  };
+  /// The terms of a loop as one instruction, which then is no longer in it.
+  std::optional<Taken> take_out(Node& node, std::size_t variable) {
+    const auto* loop = std::get_if<Loop>(&node.instruction.action);
+    if (loop == nullptr || loop->step != 1 || loop->lower.size() != 1 || loop->upper.size() != 1 ||
+        loop->lower[0].divisor != 1 || loop->upper[0].divisor != 1 ||
+        std::ranges::any_of(node.held, [](const Node& held) {
+          return held.is_control() || std::holds_alternative<program::Exit>(held.instruction.action);
+        }))
+      return std::nullopt;
+    for (std::size_t at = 0; at < node.held.size(); ++at) {
+      const auto term = term_at(node.held, at);
+      const bool gathers = term && is_apart(node.held, *term, variable);
+      if (!gathers && !(term && may_scatter(node.held, *term, variable))) continue;
+      const auto& first = loop->lower[0].numerator;
+      const auto& last = loop->upper[0].numerator;
+      SlotRef element = gathers ? *term->table() : term->destination;
+      Indexed indexed{term->number,
+                      substitute(term->form, variable, first),
+                      substitute(term->form, variable, last),
+                      coefficient(element.index, variable),
+                      !gathers,
+                      term->neutral};
+      element.index = substitute(element.index, variable, first);
+      const auto& to = gathers ? term->destination : element;
+      const auto span = node.held[term->last()].instruction.span;
+      Compute compute{Op::add, 0, {to, gathers ? Operand(element) : term->value}, to, std::move(indexed)};
+      const bool first_copies = !gathers && !term->adds();
+      if (first_copies) {
+        const auto source = std::visit([](const auto& value) { return Move::Source(value); }, *term->base);
+        node.held[term->last()].instruction.action = Move{term->destination, source};
+      }
+      for (auto one = term->nodes.rbegin() + (first_copies ? 1 : 0); one != term->nodes.rend(); ++one)
+        node.held.erase(node.held.begin() + static_cast<std::ptrdiff_t>(*one));
+      return Taken{{{std::move(compute), span}}, !gathers && !first_copies};
+    }
+    return std::nullopt;
+  }
+
+  /// Tells whether a loop's term may be taken out: all its numbers follow each other, and the loop's other instructions
+  /// neither need the sum nor change what the terms read, but to fill the table.
+  [[nodiscard]] static bool is_apart(const Nodes& nodes, const Term& term, std::size_t variable) {
+    const auto* table = term.table();
+    if (!term.adds() || table == nullptr || coefficient(term.form, variable) != 1 ||
+        depends_on(term.number, variable) || depends_on(term.destination, variable) ||
+        table->wrap.modulus != 0)
+      return false;
+    const bool moves = depends_on(*table, variable);
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      if (std::ranges::find(term.nodes, n) != term.nodes.end()) continue;
+      bool apart =
+          !touches(nodes[n], term.destination.slot) && !writes(nodes[n].instruction, term.number.slot);
+      each_reference(
+          nodes[n].instruction, [](const SlotRef&) {},
+          [&](const SlotRef& one) {
+            apart = apart && (one.slot != table->slot || (moves && one == *table));
+          });
+      if (!apart) return false;
+    }
+    return true;
+  }
+
+  /// The same of a loop in which each element of the destination gets its term.
+  [[nodiscard]] static bool may_scatter(const Nodes& nodes, const Term& term, std::size_t variable) {
+    const auto& to = term.destination;
+    const auto* value = term.table();
+    if (!term.base || coefficient(term.form, variable) != 1 || depends_on(term.number, variable) ||
+        coefficient(to.index, variable) == 0 || to.wrap.modulus != 0 ||
+        (value != nullptr && depends_on(*value, variable)))
+      return false;
+    const auto* base = std::get_if<SlotRef>(&*term.base);
+    if (!term.adds() && base != nullptr && base->slot == to.slot) return false;
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      if (std::ranges::find(term.nodes, n) != term.nodes.end()) continue;
+      const auto& other = nodes[n].instruction;
+      if (writes(other, term.number.slot) || (value != nullptr && writes(other, value->slot)) ||
+          writes(other, to.slot) || (reads(other, to.slot) && (!term.adds() || n < term.last())))
+        return false;
+    }
+    return true;
+  }
+
+  /// Adds the terms before and after the instruction at `at` that go on with its numbers.
+  void widen(Nodes& nodes, std::size_t at) {
+    for (bool found = true; std::exchange(found, false);) {
+      for (std::size_t n = 0; n < nodes.size() && !found; ++n) {
+        const auto term = n == at ? std::nullopt : term_at(nodes, n);
+        if (!term || !(n < at ? joins_before(nodes, *term, at) : joins_after(nodes, *term, at))) continue;
+        auto joined = nodes[at];
+        const std::size_t place = std::max(term->last(), at);
+        std::vector<std::size_t> gone = term->nodes;
+        gone.push_back(at);
+        std::ranges::sort(gone);
+        nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(place) + 1,
+                     join(std::move(joined), *term, n < at));
+        for (auto one = gone.rbegin(); one != gone.rend(); ++one)
+          nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(*one));
+        at = place + 1 - gone.size();
+        found = true;
+      }
+    }
+  }
+
+  static Node join(Node node, const Term& term, bool before) {
+    auto& compute = std::get<Compute>(node.instruction.action);
+    if (!before) {
+      compute.indexed->upper = term.form;
+      return node;
+    }
+    compute.indexed->lower = term.form;
+    std::get<SlotRef>(compute.operands.back()).index = term.table()->index;
+    if (!term.adds()) {
+      compute.op = Op::copy;
+      compute.operands.erase(compute.operands.begin());
+    }
+    return node;
+  }
+
+  /// Tells whether a term before the instruction is of the number before its first, and may be done with it.
+  [[nodiscard]] bool joins_before(const Nodes& nodes, const Term& term, std::size_t at) const {
+    const auto& compute = std::get<Compute>(nodes[at].instruction.action);
+    const auto& indexed = *compute.indexed;
+    if (!fits(compute, term) || compute.op != Op::add || plus(term.form, 1) != indexed.lower ||
+        plus(term.table()->index, indexed.stride) != std::get<SlotRef>(compute.operands.back()).index)
+      return false;
+    const auto& own = term.table()->index;
+    return stays(nodes, term, own, own, term.nodes[1], at, term.last());
+  }
+
+  [[nodiscard]] bool joins_after(const Nodes& nodes, const Term& term, std::size_t at) const {
+    const auto& compute = std::get<Compute>(nodes[at].instruction.action);
+    const auto& indexed = *compute.indexed;
+    const auto count = difference(indexed.upper, indexed.lower);
+    const auto& table = std::get<SlotRef>(compute.operands.back()).index;
+    if (!count || !fits(compute, term) || !term.adds() || plus(indexed.upper, 1) != term.form ||
+        plus(table, indexed.stride * (*count + 1)) != term.table()->index)
+      return false;
+    const auto& own = term.table()->index;
+    return stays(nodes, term, table, plus(table, indexed.stride * *count), at, term.last(), at) &&
+           stays(nodes, term, own, own, term.nodes[1], term.last(), at);
+  }
+
+  static bool fits(const Compute& compute, const Term& term) {
+    const auto* table = term.table();
+    return table != nullptr && table->wrap.modulus == 0 && term.number == compute.indexed->number &&
+           term.destination == compute.destination && (!term.base || term.adds()) &&
+           term.neutral == compute.indexed->neutral &&
+           table->slot == std::get<SlotRef>(compute.operands.back()).slot;
+  }
+
+  /// Tells whether in the nodes after `begin` and before `end`, the term's own left out, the number stays and so do the
+  /// table's elements from `low` to `high`; and, from `sum` on, nobody needs or changes the sum.
+  [[nodiscard]] bool stays(const Nodes& nodes, const Term& term, const Affine& low, const Affine& high,
+                           std::size_t begin, std::size_t end, std::size_t sum) const {
+    for (std::size_t n = begin + 1; n < end; ++n) {
+      if (std::ranges::find(term.nodes, n) != term.nodes.end()) continue;
+      if (writes_inside(nodes[n], term.number.slot) || !keeps(nodes[n], term.table()->slot, low, high) ||
+          (n > sum && touches(nodes[n], term.destination.slot)))
+        return false;
+    }
+    return true;
+  }
+
+  /// Tells whether a node of the block writes none of the elements of a slot from `low` to `high`.
+  [[nodiscard]] bool keeps(const Node& node, SlotId slot, const Affine& low, const Affine& high) const {
+    if (!writes_inside(node, slot)) return true;
+    const auto outside = [&](const SlotRef& one, const Affine& first, const Affine& last) {
+      bool below = true, above = true;
+      for (const auto& own : {first, last}) {
+        for (const auto& other : {low, high}) {
+          const auto distance = difference(own, other);
+          below = below && distance && *distance < 0;
+          above = above && distance && *distance > 0;
+        }
+      }
+      return one.wrap.modulus == 0 && (below || above);
+    };
+    bool result = true;
+    if (!node.is_control()) {
+      each_reference(
+          node.instruction, [](const SlotRef&) {},
+          [&](const SlotRef& one) {
+            result = result && (one.slot != slot || outside(one, one.index, one.index));
+          });
+      return result;
+    }
+    const auto* loop = std::get_if<Loop>(&node.instruction.action);
+    if (loop == nullptr || loop->lower.size() != 1 || loop->upper.size() != 1 ||
+        loop->lower[0].divisor != 1 || loop->upper[0].divisor != 1 ||
+        std::ranges::any_of(node.held, &Node::is_control))
+      return false;
+    for (const auto& held : node.held) {
+      each_reference(
+          held.instruction, [](const SlotRef&) {},
+          [&](const SlotRef& one) {
+            if (one.slot != slot) return;
+            const auto at = [&](const program::Bound& bound) {
+              return substitute(one.index, variables_, bound.numerator);
+            };
+            result = result && outside(one, at(loop->lower[0]), at(loop->upper[0]));
+          });
+    }
+    return result;
+  }
+
+  static bool writes_inside(const Node& node, SlotId slot) {
+    return writes(node.instruction, slot) ||
+           std::ranges::any_of(node.held, [&](const Node& held) { return writes_inside(held, slot); });
+  }
+
+  std::vector<program::Slot> slots_;
+  std::size_t dimensions_;
+  Nodes code_;
+  std::set<std::size_t> local_;
+  std::size_t variables_ = 0;  ///< Of the block in hand.
+  bool changed_ = false;
+};
+
+}  // namespace
+
+program::Program index_selections(const program::Program& program) {
+  auto result = program;
+  for (auto& pe_class : result.classes) {
+    if (auto code = ClassIndexer(pe_class, program.grid.size()).run()) pe_class.code = std::move(*code);
+  }
+  return result;
+}
+
+}  // namespace cyclotron::codegen

@@ -1,0 +1,238 @@
+"""Elements that data tell, read and added to by address: bits, cycles and proofs (MA-129, MA-130)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+S = cy.Schedule()
+ONE_PE = S.time("i", "j")
+
+
+@cy.kernel
+def gather(x, n):
+    return x[n]
+
+
+@cy.kernel
+def gather_product(x, n, a):
+    return a * x[n]
+
+
+@cy.kernel
+def scatter(y, n, v):
+    for k in range(n.shape[0]):
+        y[n[k]] += v[k]
+    return y
+
+
+@cy.kernel
+def take_away(y, n, v):
+    for k in range(n.shape[0]):
+        y[n[k], 1] -= v[k]
+    return y
+
+
+@cy.kernel
+def put(y, n, v):
+    for k in range(n.shape[0]):
+        y[n[k]] = v[k]
+    return y
+
+
+@cy.kernel
+def histogram(bins):
+    counts = cy.zeros(6, dtype="int64")
+    for k in range(bins.shape[0]):
+        counts[bins[k]] += 1
+    return counts
+
+
+@cy.kernel
+def ell(x, columns, a):
+    y = cy.zeros(a.shape[0], dtype="float64")
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            y[i] += a[i, k] * x[columns[i, k]]
+    return y
+
+
+@cy.kernel
+def followed(x, n, steps):
+    at = np.int64(0)
+    for _ in range(steps):
+        at = n[at]
+    return x[at]
+
+
+@cy.kernel
+def counted_by_data(x):
+    y = cy.zeros_like(x)
+    i = 0
+    while i < 4:
+        y[i] = x[i]
+        i += 1
+    return y
+
+
+@cy.kernel
+def fractions(x, n):
+    y = cy.zeros_like(x)
+    for i in range(x.shape[0]):
+        y[i] = x[n[i]]
+    return y
+
+
+@cy.kernel
+def sum_of_rows(A):
+    return sum(cy.max(A[k] @ A) for k in range(A.shape[0]))
+
+
+def _cycles(program: cy.Program) -> int:
+    return cy.run(program, backend="sim", functional=False).cycles
+
+
+def _check(program: cy.Program, expected: np.ndarray) -> int:
+    """Return the cycles of the simulator, which has the bits of the threads."""
+    found = cy.run(program, backend="sim")
+    assert found.output.dtype == expected.dtype
+    assert found.output.tobytes() == expected.tobytes()
+    assert cy.run(program, backend="local").output.tobytes() == expected.tobytes()
+    assert cy.prove(program)
+    assert found.cycles == _cycles(program)
+    return found.cycles
+
+
+@pytest.mark.parametrize("n", [16, 64])
+def test_an_element_takes_the_same_time_of_any_table(n: int) -> None:
+    x, places = np.arange(float(n)), np.array([3, -1, 0, 7, 7, -n, n - 1, 2])
+    # Its place is checked, its address is found, and it is read.
+    assert _check(gather.compile(x, places, schedule=ONE_PE), x[places]) == 3 * len(places)
+    program = gather_product.compile(x, places, x[:8], schedule=ONE_PE)
+    assert _check(program, x[:8] * x[places]) == 4 * len(places)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128"]
+)
+def test_every_dtype_keeps_its_bits(dtype: str) -> None:
+    x = (
+        np.array([0, -0.0, 3, np.inf, 1, -2]).astype(dtype)
+        if dtype[0] in "fc"
+        else np.arange(6).astype(dtype)
+    )
+    places = np.array([1, 3, 0, -1])
+    _check(gather.compile(x, places, schedule=ONE_PE), x[places])
+    _check(scatter.compile(x, places, x[:4], schedule=S.time("k", "i")), scatter.reference(x, places, x[:4]))
+
+
+def test_elements_are_added_to_in_the_order_of_the_loop() -> None:
+    rng = np.random.default_rng(2)
+    for n in (8, 32):
+        y, places, v = rng.random(n), np.array([1, 5, -3, 5, 1, 5]), rng.random(6)
+        expected = y.copy()
+        np.add.at(expected, places, v)
+        assert _check(scatter.compile(y, places, v, schedule=S.time("k", "i")), expected) == 3 * 6 + 3
+    y = rng.random((6, 2))
+    expected = y.copy()
+    np.subtract.at(expected, (places, 1), v)
+    _check(take_away.compile(y, places, v, schedule=S.time("k", "i", "j")), expected)
+    counts = histogram.compile(places, schedule=S.time("k", "i"))
+    assert _check(counts, np.bincount(places % 6, minlength=6)) == 3 * 6 + 6  # zeros first
+
+
+@pytest.mark.parametrize(
+    ("array", "value"), [("float32", "float64"), ("int64", "float64"), ("int32", "int64")]
+)
+def test_sums_in_another_dtype_are_rounded_where_they_are_assigned(array: str, value: str) -> None:
+    y, places = (np.arange(-3, 3) * 1.1).astype(array), np.array([3, 0, -5, 0])
+    v = np.array([0.1, 0.7, 1.3, -2.9]).astype(value)
+    for kernel in (scatter, put):
+        arguments = (y, places, v.astype(array) if kernel is put else v)
+        expected = kernel.reference(*(one.copy() for one in arguments))
+        _check(kernel.compile(*arguments, schedule=S.time("k", "i")), expected)
+
+
+def test_tables_spread_over_a_line_of_pes() -> None:
+    rng = np.random.default_rng(3)
+    x, places = rng.random(10_000), rng.integers(-10_000, 10_000, 4)
+    program = gather.compile(x, places, machine=cy.Machine(grid=(100,)))
+    found = cy.run(program, backend="sim")
+    assert np.array_equal(found.output, x[places])
+    hops = 99
+    assert found.cycles <= hops + 2 * 100 + 10  # each PE looks into its part: 2 cycles
+
+
+@pytest.mark.parametrize("schedule", [None, S.space("i"), S.time("i", "k", "j")])
+def test_sparse_rows_by_columns(schedule: cy.Schedule | None) -> None:
+    rng = np.random.default_rng(4)
+    n, width = 12, 3
+    x, columns = rng.random(n), rng.integers(-n, n, (n, width))
+    a = rng.random((n, width))
+    expected = np.zeros(n)
+    for k in range(width):
+        expected += a[:, k] * x[columns[:, k]]
+    cycles = _check(ell.compile(x, columns, a, schedule=schedule), expected)
+    if schedule == S.time("i", "k", "j"):
+        assert cycles == 5 * n * width
+
+
+def test_the_bits_of_ranks() -> None:
+    pytest.importorskip("cyclotron._mpi", reason="Cyclotron was built without MPI")
+    x, places = np.arange(8.0), np.array([3, -1, 3, -8])
+    assert (
+        cy.run(gather.compile(x, places, schedule=ONE_PE), backend="mpi", ranks=1).output == x[places]
+    ).all()
+    program = scatter.compile(x, places, x[:4], schedule=S.time("k", "i"))
+    expected = scatter.reference(x.copy(), places, x[:4])
+    assert (cy.run(program, backend="mpi", ranks=1).output == expected).all()
+
+
+def test_program_files_hold_addresses(tmp_path: Path) -> None:
+    x, places = np.arange(8.0), np.array([3, -1])
+    programs = (
+        gather.compile(x, places, schedule=ONE_PE),
+        scatter.compile(x, places, x[:2], schedule=S.time("k", "i")),
+    )
+    for program in programs:
+        program.save(tmp_path / "p.cyc")
+        loaded = cy.load(tmp_path / "p.cyc")
+        assert str(loaded) == str(program)
+        inputs = (x, places) if program is programs[0] else (x, places, x[:2])
+        expected = cy.run(program, backend="local").output
+        assert (cy.run(loaded, *inputs, backend="local").output == expected).all()
+
+
+@pytest.mark.parametrize("place", [8, -9])
+def test_a_place_outside_of_the_axis_is_named(place: int) -> None:
+    x, places = np.arange(8.0), np.array([3, place])
+    programs = gather.compile(x, places), scatter.compile(x, places, x[:2])
+    for program in programs:
+        for backend in ("sim", "local"):
+            with pytest.raises(cy.ExecutionError, match=f"{place}") as caught:
+                cy.run(program, backend=backend)
+            assert caught.value.code == "CYC701"
+            assert caught.value.span.line > 0
+
+
+def test_numbers_that_loops_carry_are_places() -> None:
+    x, links = np.arange(4.0), np.array([2, 0, 3, 1])
+    _check(followed.compile(x, links, 3), np.asarray(1.0))
+    assert np.array_equal(counted_by_data(x), x)
+
+
+def test_places_are_integers() -> None:
+    with pytest.raises(cy.ShapeError) as caught:
+        fractions.compile(np.ones(3), np.ones(3))
+    assert caught.value.code == "CYC120"
+
+
+def test_terms_that_need_an_array_each_are_refused() -> None:
+    """They all read that of the last term."""
+    with pytest.raises(cy.TraceError) as caught:
+        sum_of_rows.compile(np.ones((4, 4)))
+    assert caught.value.code == "CYC107"
