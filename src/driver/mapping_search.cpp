@@ -74,7 +74,7 @@ class DistributionSearch {
   /// The first that maps.
   std::optional<Mapped> run() const {
     // Values that pass other PEs have steps within those of all loops.
-    const std::size_t innermost = relays_ == dataflow::Relays::routed ? 1 : 0;
+    const std::size_t innermost = dataflow::is_routed(relays_) ? 1 : 0;
     for (auto level = placed_.time.size() + innermost; level-- > 0;) {
       using enum dataflow::DistributionPolicy;
       const auto early = dataflow::parts(placed_, level, when_made);
@@ -136,8 +136,9 @@ dataflow::Shared share_links(const dataflow::Placed& placed, const machine::Mach
   dataflow::Shared result{merged.value_or(placed)};
   if (along_trees) result = dataflow::share_links(result.placed, links_of(machine));
   result.changed = result.changed || merged;
-  if (relays == dataflow::Relays::routed && machine.link_maps.empty()) {
-    auto routed = dataflow::route(result.placed, neighbours_of(machine, dimensions));
+  if (dataflow::is_routed(relays) && machine.link_maps.empty()) {
+    const bool together = relays == dataflow::Relays::routed_together;
+    auto routed = dataflow::route(result.placed, neighbours_of(machine, dimensions), together);
     if (routed) result = {std::move(*routed), true};
   }
   return result;

@@ -139,6 +139,12 @@ Expected<Compiled, Refusal> compile_candidate(const recurrence::System& system, 
     if (compiled || !compiled.error().is_illegal()) return compiled;
   }
   auto mapped = map_in_parts(lowered->placed, std::move(lowered->shared), machine, candidate.relays);
+  if (!mapped && candidate.relays == dataflow::Relays::routed && lowered->placed.within > 0 &&
+      mapped.error().obstacle() == Obstacle::late_value) {
+    auto other = candidate;
+    other.relays = dataflow::Relays::routed_together;
+    return compile_candidate(system, other, machine, verify_first, log);
+  }
   if (!mapped) return mapped.error();
   const bool may_end = mapped->distributed && !recurrence::early_exits(system).empty();
   if (may_end && candidate.free_indices != dataflow::FreeIndexPlacement::zero) {

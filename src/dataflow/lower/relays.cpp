@@ -16,7 +16,7 @@ void Router::hand_over_far(FlowId id, bool earlier, poly::Set& starts, std::vect
   const bool plain = std::ranges::all_of(frame_.space, [](const poly::Affine& form) {
     return std::ranges::count(form.coefficients, 0) + 1 >= std::ssize(form.coefficients);
   });
-  const bool straight = relays_ == Relays::none || relays_ == Relays::routed;
+  const bool straight = relays_ == Relays::none || is_routed(relays_);
   if (!plain || (straight && !earlier)) return;
   for (const auto& holder : holders_) {
     constexpr auto any = std::numeric_limits<std::int64_t>::max();

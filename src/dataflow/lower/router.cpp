@@ -132,7 +132,7 @@ std::vector<Router::Axis> Router::axes_of(const Flow& flow, const schedule::Move
 
 /// True where an operand before it goes from user to user the other way: two users would wait for each other.
 bool Router::meets_another(FlowId id, const Axis& axis) const {
-  for (const auto other : std::span(graph_.flows).first(id.index())) {
+  for (const auto& other : std::span(graph_.flows).first(id.index())) {
     if (other.space != graph_.at(id).space || other.computed) continue;
     const auto axes = axes_of(other, move_of(other));
     if (std::ranges::any_of(axes, [&](const Axis& way) {

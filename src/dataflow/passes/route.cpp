@@ -44,7 +44,8 @@ class WayBuilder;
 
 class Routing {
  public:
-  Routing(const Placed& placed, const Neighbours& neighbours) : placed_(placed), joined_(neighbours.joined) {
+  Routing(const Placed& placed, const Neighbours& neighbours, bool together)
+      : placed_(placed), joined_(neighbours.joined), together_(together) {
     const auto& dims = placed.graph.dims;
     for (const auto& name : placed.space)
       space_.push_back(static_cast<std::size_t>(std::ranges::find(dims, name) - dims.begin()));
@@ -80,16 +81,18 @@ class Routing {
     return joined_(offset);
   }
 
-  /// A value that is on its way in the step of its use has to be made in one before.
-  void require_time(const Rule& rule, const Transfer& transfer) const {
-    auto together = rule.domain;
-    for (const auto& name : placed_.time) {
-      const auto d =
-          static_cast<std::size_t>(std::ranges::find(placed_.graph.dims, name) - placed_.graph.dims.begin());
+  /// A value that is on its way in the step of its use has to be made in one before: of the loops around the points of a
+  /// folded PE, for all of these together.
+  void require_time(const Rule& rule, const Transfer& transfer) {
+    auto alike = rule.domain;
+    for (std::size_t t = 0; t < placed_.time.size(); ++t) {
+      together_ = together_ && t + placed_.within < placed_.time.size();
+      const auto d = static_cast<std::size_t>(std::ranges::find(placed_.graph.dims, placed_.time[t]) -
+                                              placed_.graph.dims.begin());
       const auto later = space_of(rule).tuple[d] - transfer.from[d];
-      if (!together.satisfies({later, false})) break;
-      together = together.intersect({later, true});
-      if (together.is_empty()) return;
+      if (!alike.satisfies({later, false})) break;
+      alike = alike.intersect({later, true});
+      if (alike.is_empty()) return;
     }
     throw LegalityError(
         {.code = "CYC221",
@@ -217,15 +220,16 @@ class Routing {
     result_ = placed_;
     auto& graph = result_.graph;
     const auto old = graph.dims.size();
+    auto loop = result_.time.end() - static_cast<std::ptrdiff_t>(together_ ? result_.within : 0);
     const auto add = [&](std::string name) {
       while (std::ranges::find(graph.dims, name) != graph.dims.end()) name += "'";
       graph.dims.push_back(name);
-      result_.time.push_back(std::move(name));
+      loop = result_.time.insert(loop, std::move(name)) + 1;
     };
     for (const auto g : destinations_) add("to_" + placed_.space[g]);
     add("hop");
     const auto rank = graph.dims.size();
-    if (result_.within > 0) result_.within += rank - old;
+    if (result_.within > 0 && !together_) result_.within += rank - old;
     Forms others;
     for (std::size_t d = 0; d < old; ++d) others.push_back(poly::variable(rank, d));
     const auto widen_set = [&](poly::Set& set) {
@@ -257,6 +261,7 @@ class Routing {
 
   const Placed& placed_;
   const std::function<bool(const std::vector<std::int64_t>&)>& joined_;
+  bool together_;                   ///< Hops come before the points of a folded PE.
   std::vector<std::size_t> space_;  ///< Dims of the graph.
   std::vector<std::int64_t> origin_,
       rings_;                           ///< Least coordinate and PEs of a ring, or 0, by grid dimension.
@@ -462,8 +467,8 @@ std::optional<Placed> Routing::run() {
 
 }  // namespace
 
-std::optional<Placed> route(const Placed& placed, const Neighbours& neighbours) {
-  return Routing(placed, neighbours).run();
+std::optional<Placed> route(const Placed& placed, const Neighbours& neighbours, bool together) {
+  return Routing(placed, neighbours, together).run();
 }
 
 }  // namespace cyclotron::dataflow

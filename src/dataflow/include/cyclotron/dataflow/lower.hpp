@@ -12,8 +12,12 @@ enum class FreeIndexPlacement : std::uint8_t { where_read, zero };
 
 /// Ways of values of earlier steps from several hops away: straight from where they are made, as `share_links` wants
 /// them, by relays of each user's own, or straight however far, where the machine may have such links or `route` finds the
-/// way.
-enum class Relays : std::uint8_t { shared, between_neighbours, none, routed };
+/// way: for each point of a folded PE, or for all of its points together.
+enum class Relays : std::uint8_t { shared, between_neighbours, none, routed, routed_together };
+
+[[nodiscard]] constexpr bool is_routed(Relays relays) {
+  return relays == Relays::routed || relays == Relays::routed_together;
+}
 
 /// True where the two place some equation's points differently. Throws as `lower` does.
 [[nodiscard]] bool free_index_matters(const recurrence::System& system);

@@ -24,9 +24,14 @@ struct Neighbours {
 /// other by the hops behind them, and those that so would meet, by the PE that they go to as well. The number of spaces
 /// depends on the directions of the ways, not on their lengths.
 ///
+/// `together`: the values of all points of a folded PE take each hop one after the other, before the first of these
+/// points, where they are made in an earlier step of the loops around them: else each takes all of its hops before the
+/// next.
+///
 /// Throws LegalityError CYC221 where such a value is made in the step of its use: `distribute` tells them apart.
 /// Requires: verify(placed.graph). Ensures: verify(result->graph); a link joins what each rule of these ways joins.
 /// None where links join everything already.
-[[nodiscard]] std::optional<Placed> route(const Placed& placed, const Neighbours& neighbours);
+[[nodiscard]] std::optional<Placed> route(const Placed& placed, const Neighbours& neighbours,
+                                          bool together = false);
 
 }  // namespace cyclotron::dataflow
