@@ -51,6 +51,7 @@ html_theme = "furo"
 html_title = "Cyclotron"
 html_static_path = ["static"]
 html_css_files = ["cyclotron.css"]
+html_js_files = [("accessibility.js", {"defer": "defer"})]
 html_show_sourcelink = False
 html_copy_source = False
 templates_path: list[str] = []
