@@ -263,7 +263,13 @@ def _images(name: str, shape: tuple[int, ...], channels: int | None) -> tuple[in
 
 
 def _numbers(weight: Any) -> NDArray[Any] | None:
-    return None if weight is None else np.array(weight.detach().cpu().numpy())
+    try:
+        return None if weight is None else np.array(weight.detach().cpu().numpy())
+    except (RuntimeError, TypeError) as error:
+        first = str(error).partition(". ")[0]
+        raise _unsuited(
+            f"weights of the module cannot be read: {first}", "give a module whose weights have numbers"
+        ) from None
 
 
 def _pair(value: Any) -> tuple[int, int]:

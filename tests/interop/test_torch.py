@@ -143,6 +143,7 @@ REFUSED = {
     "pytorch-keys-of-another-width": lambda nn: (nn.MultiheadAttention(4, 2, kdim=3), (5, 4)),
     "pytorch-added-keys": lambda nn: (nn.MultiheadAttention(4, 2, add_bias_kv=True), (5, 4)),
     "pytorch-half-weights": lambda nn: (nn.Linear(4, 3).half(), (2, 4)),
+    "pytorch-weights-without-numbers": lambda nn: (nn.Linear(4, 3, device="meta"), (2, 4)),
     "pytorch-no-shape": lambda nn: (nn.Linear(4, 3), 4),
 }
 

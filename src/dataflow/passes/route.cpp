@@ -455,7 +455,7 @@ std::optional<Placed> Routing::run() {
     ways[r] = ways_of(rules[r], *transfer);
     for (auto& way : ways[r]) find_destinations(rules[r], way);
   }
-  if (std::ranges::all_of(ways, &std::vector<Way>::empty)) return std::nullopt;
+  if (std::ranges::all_of(ways, [](const auto& way) { return way.empty(); })) return std::nullopt;
   widen();
   auto given = std::exchange(result_.graph.rules, {});
   for (std::size_t r = 0; r < rules.size(); ++r) {

@@ -483,7 +483,8 @@ System copy_results(const System& system) {
   System result = system;
   for (std::size_t t = 0; t < system.tensors.size(); ++t) {
     const auto loop = exits::flag_loop(result, TensorId(t));
-    if (!loop || std::ranges::all_of(loop->around, &std::optional<std::int64_t>::has_value)) continue;
+    const auto known = [](const std::optional<std::int64_t>& value) { return value.has_value(); };
+    if (!loop || std::ranges::all_of(loop->around, known)) continue;
     exits::ExitAnalysis analysis(result, *loop, TensorId(t));
     if (analysis.run()) result = exits::copy_results(result, *loop, analysis.axes(), analysis.last());
   }
