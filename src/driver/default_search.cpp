@@ -28,6 +28,9 @@ namespace {
 /// Candidates that are compiled to find a better placement than the first: so many in about 0.2 s of kernels of one
 /// equation, divided by what makes their analysis slow; and at least and most so many.
 constexpr std::size_t candidates_of_one = 600, least_candidates = 2, most_candidates = 24;
+/// A kernel whose candidates cost so much, and that takes so few cycles, gains less by a search than that takes.
+constexpr std::size_t long_kernel = 900;
+constexpr double few_cycles = 300;
 /// The same where no default compiles, of any kernel.
 constexpr std::size_t most_in_need = 64;
 /// Of one placement: other orders of time rarely help.
@@ -83,11 +86,10 @@ std::optional<std::int64_t> simulated_cycles(const program::Program& program) {
   }
 }
 
-/// Candidates to compile, by the size of the system alone.
-std::size_t budget_of(const recurrence::System& system) {
+/// How much slower a candidate is to compile than one of a kernel of one equation and one index, about.
+std::size_t cost_of(const recurrence::System& system) {
   const auto dimensions = schedule::index_names(system).size();
-  const auto cost = std::max<std::size_t>(system.equations.size() * dimensions * dimensions, 1);
-  return std::clamp(candidates_of_one / cost, least_candidates, most_candidates);
+  return std::max<std::size_t>(system.equations.size() * dimensions * dimensions, 1);
 }
 
 /// `"i", "j"`
@@ -103,7 +105,8 @@ class DefaultSearch {
       : machine_(machine),
         log_(log),
         placements_(schedule::placements(system.system, extents_of(machine))),
-        budget_(budget_of(system.split)) {
+        cost_(cost_of(system.split)),
+        budget_(std::clamp(candidates_of_one / cost_, least_candidates, most_candidates)) {
     variants_.try_emplace({}, system, machine, log);
   }
 
@@ -114,9 +117,13 @@ class DefaultSearch {
       if (!first_refusal_) std::rethrow_exception(misfit_);
       return *first_refusal_;
     }
-    try_rest();
-    try_routes();
-    try_inwards();
+    if (is_worth_it(best_time())) {
+      try_rest();
+      try_routes();
+      try_inwards();
+    } else {
+      try_one_pe();
+    }
     return choose();
   }
 
@@ -144,14 +151,28 @@ class DefaultSearch {
     Refusal refusal;
   };
 
+  [[nodiscard]] bool is_worth_it(double cycles) const { return cost_ < long_kernel || cycles >= few_cycles; }
+
   /// The first that compiles: of those that promise far more than the usual default, of the defaults, or of all.
   void find_first() {
-    const auto hope = placements_.defaults.front().cycles / far_faster;
-    try_others(budget_, [&](const schedule::Placement& placement) { return placement.cycles < hope; });
-    for (const auto& placement : placements_.defaults) {
-      if (choices_.empty()) try_placement(placement, std::numeric_limits<std::size_t>::max());
+    const auto usual = placements_.defaults.front().cycles;
+    if (is_worth_it(usual)) {
+      try_others(budget_,
+                 [&](const schedule::Placement& placement) { return placement.cycles < usual / far_faster; });
     }
+    constexpr auto any_number = std::numeric_limits<std::size_t>::max();
+    if (!is_worth_it(usual)) {
+      try_defaults(most_of_one);
+      tried_.clear();
+    }
+    try_defaults(any_number);
     try_others(tried() + most_in_need, [](const schedule::Placement&) { return true; });
+  }
+
+  void try_defaults(std::size_t most) {
+    for (const auto& placement : placements_.defaults) {
+      if (choices_.empty()) try_placement(placement, most);
+    }
   }
 
   /// The placements that promise more than the choices at hand.
@@ -168,9 +189,17 @@ class DefaultSearch {
       if (tried() >= most) break;
       if (is_promising(placement)) try_placement(placement, most_of_one);
     }
-    // One PE loses no early exit.
-    const auto one = std::ranges::find(rest, 1, &schedule::Placement::pes);
-    if (one != rest.end() && is_promising(*one)) try_placement(*one, most_of_one);
+    try_one_pe();
+  }
+
+  /// One PE loses no early exit.
+  void try_one_pe() {
+    for (const auto* placements : {&placements_.others, &placements_.defaults}) {
+      const auto one = std::ranges::find(*placements, 1, &schedule::Placement::pes);
+      if (one == placements->end()) continue;
+      if (is_promising(*one)) try_placement(*one, most_of_one);
+      return;
+    }
   }
 
   /// The best of the placements that links are missing for, where they promise more than the choices.
@@ -377,7 +406,8 @@ class DefaultSearch {
   const machine::Machine& machine_;
   const Log& log_;
   schedule::Placements placements_;
-  std::size_t budget_;
+  std::size_t cost_;
+  std::size_t budget_;  ///< Candidates to compile, by the size of the system alone.
   std::map<std::vector<std::string>, Variant>
       variants_;         ///< By the indices over which reductions go inwards.
   std::set<Key> tried_;  ///< Space, those indices, and whether with routes.
