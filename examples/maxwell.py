@@ -53,8 +53,8 @@ def main():
         programs = [maxwell.compile(*problem(size, steps)) for steps in (10, 20)]
         less, more = (cy.run(program, backend="sim", functional=False).cycles for program in programs)
         print(f"{size} x {size} points: {(more - less) / 10:.0f} cycles a step")
-    shown = {"early": maxwell(*problem(n, 22))} | fields
-    if films("maxwell.png", shown, "Ez", cmap="RdBu", vmin=-0.6, vmax=0.6):
+    shown = {"early": maxwell(*problem(n, 24))} | fields
+    if films("maxwell.png", shown, "Ez", cmap="RdBu", vmin=-0.12, vmax=0.12):
         print("a pulse between mirrors, and one that leaves: maxwell.png")
 
 

@@ -23,6 +23,7 @@ import heat_3d
 import implicit_heat
 import ising
 import kalman
+import kmeans
 import lattice_boltzmann
 import life
 import lstm
@@ -102,6 +103,7 @@ ROUNDED = {
         cy.Schedule().space("k", "l"),
     ),
     "Kalman filter": (kalman.kalman, kalman.problem(3), None),
+    "k-means": (kmeans.kmeans, kmeans.problem(6, 8), cy.Schedule().space("i")),
     "LSTM": (lstm.lstm, lstm.problem(3, 2, 3), None),
     "transformer": (transformer.transformer, transformer.problem(3, 4, 2), None),
     "implicit heat": (implicit_heat.implicit_heat, implicit_heat.problem(5, 4, 2), implicit_heat.POINTS),

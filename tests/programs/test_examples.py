@@ -25,6 +25,7 @@ PICTURES = {
     "implicit_heat": ["implicit_heat.png"],
     "ising": ["ising.png"],
     "kalman": ["kalman.png"],
+    "kmeans": ["kmeans.png"],
     "lattice_boltzmann": ["lattice_boltzmann.png"],
     "life": ["life.png"],
     "lstm": ["lstm.png"],
