@@ -335,3 +335,66 @@ def damped_string(u):
         v[1:-1] += 0.2 * (u[:-2] - 2 * u[1:-1] + u[2:]) - 0.1 * v[1:-1]
         u = u + v
     return u
+
+
+@case((8, 8), (8, 8))
+def bicgstab(k, b):
+    x, r, shadow = cy.zeros_like(b), b.copy(), b.copy()
+    p, rho = b.copy(), cy.sum(b * b)
+    for _t in range(3):
+        v = k * p + cy.roll(p, 1, 0)
+        alpha = rho / cy.sum(shadow * v)
+        s = r - alpha * v
+        q = k * s + cy.roll(s, 1, 0)
+        omega = cy.sum(q * s) / cy.sum(q * q)
+        x = x + alpha * p + omega * s
+        r = s - omega * q
+        new = cy.sum(shadow * r)
+        p = r + new / rho * (alpha / omega) * (p - omega * v)
+        rho = new
+    return x
+
+
+@case((8, 8), (8, 8))
+def vorticity(w, psi):
+    for _t in range(3):
+        for _s in range(4):
+            new = psi.copy()
+            around = psi[:-2, 1:-1] + psi[2:, 1:-1] + psi[1:-1, :-2] + psi[1:-1, 2:]
+            new[1:-1, 1:-1] = (around + 0.01 * w[1:-1, 1:-1]) / 4
+            psi = new
+        u, v = psi[1:-1, 2:] - psi[1:-1, :-2], psi[:-2, 1:-1] - psi[2:, 1:-1]
+        along, across = w[2:, 1:-1] - w[:-2, 1:-1], w[1:-1, 2:] - w[1:-1, :-2]
+        w[1:-1, 1:-1] -= 0.1 * (u * along + v * across)
+    return w
+
+
+@case((6,), (8,), (8,))
+def maxwell(src, sx, sy):
+    n, m = len(sx), len(sy)
+    Ez, Hx, Hy = cy.zeros((n, m)), cy.zeros((n, m - 1)), cy.zeros((n - 1, m))
+    for t in range(len(src)):
+        Hx -= 0.5 * (Ez[:, 1:] - Ez[:, :-1])
+        Hy += 0.5 * (Ez[1:] - Ez[:-1])
+        inside = Ez[1:-1, 1:-1] + 0.5 * (Hy[1:, 1:-1] - Hy[:-1, 1:-1] - Hx[1:-1, 1:] + Hx[1:-1, :-1])
+        Ez[1:-1, 1:-1] = inside / (1 + sx[1:-1, None] + sy[1:-1])
+        Ez[3, 4] += src[t]
+    return Ez
+
+
+@case((5, 2), (4,), (4, 4), (4, 4))
+def kalman_gain(z, x, P, F):
+    for t in range(z.shape[0]):
+        x, P = F @ x, F @ P @ F.T
+        S = P[0, 0] + 0.1
+        gain = P[:, 0] / S
+        x = x + gain * (z[t, 0] - x[0])
+        P = P - gain[:, None] * P[0]
+    return x
+
+
+@case((16, 2), (3, 2))
+def kmeans_step(X, centres):
+    labels = cy.argmin(cy.sum((X[:, None, :] - centres) ** 2, axis=2), axis=1)
+    member = (labels[:, None] == cy.arange(3)).astype(float)
+    return (member.T @ X) / cy.sum(member, axis=0)[:, None]
