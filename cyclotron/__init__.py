@@ -46,6 +46,7 @@ _HOMES = {
     "mpi.layout": ["Layout"],
     "repro": ["save_repro"],
     "runtime.check": ["Check", "check"],
+    "runtime.resident": ["Resident", "resident"],
     "runtime.result": ["Result"],
     "runtime.run": ["run"],
     "schedule.schedule": ["Fold", "Schedule", "block", "cyclic"],

@@ -208,6 +208,7 @@ from cyclotron.mpi.distributed_array import Distributed
 from cyclotron.mpi.layout import Layout
 from cyclotron.repro import save_repro
 from cyclotron.runtime.check import Check, check
+from cyclotron.runtime.resident import Resident, resident
 from cyclotron.runtime.result import Result
 from cyclotron.runtime.run import run
 from cyclotron.schedule import recipes as schedules
@@ -264,6 +265,7 @@ __all__ = [
     "ProgramError",
     "Proof",
     "Recurrences",
+    "Resident",
     "Result",
     "ScaleSimReport",
     "Schedule",
@@ -441,6 +443,7 @@ __all__ = [
     "remainder",
     "repeat",
     "reshape",
+    "resident",
     "resize",
     "roll",
     "round",

@@ -581,6 +581,8 @@ class Counters:
         """Elements that LOADs read."""
     def words_received(self, channel: int) -> NDArray[numpy.int64]:
         """Elements received from a channel."""
+    def words_resident(self) -> NDArray[numpy.int64]:
+        """Elements that LOADs and STOREs moved within PEs."""
     def words_sent(self, channel: int) -> NDArray[numpy.int64]:
         """Elements sent on a channel; of a broadcast those of one message."""
     def words_stored(self) -> NDArray[numpy.int64]:
@@ -599,6 +601,9 @@ def compile(system: System, schedule: Schedule | None, machine: Machine) -> Comp
 
 def dependences(system: System) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The statements of the loop nest that spells a system, and their dependences."""
+
+def fetch_cycles(program: Program, tensor: int, *, progress: Callable[[float], bool] | None = None) -> int:
+    """Simulate the STOREs of a resident output alone."""
 
 def has_gap(
     variables: int, region: Sequence[Sequence[tuple[tuple[Sequence[int], int], str | int]]], variable: int
@@ -652,6 +657,9 @@ def rank_of_link_map(text: str) -> int:
 def reorder_reductions(system: System, schedule: Schedule, machine: Machine) -> System:
     """The recurrences that a program of this schedule computes."""
 
+def require_room(program: Program, resident: Sequence[int]) -> None:
+    """Raise CapacityError where PEs have no room for tensors, by number, besides their programs."""
+
 def run_local(
     program: Program,
     arrays: Sequence[NDArray[Any]],
@@ -678,6 +686,7 @@ def simulate(
     engine: str = "auto",
     threads: int = 0,
     steps: Sequence[int] = [],
+    resident: Sequence[int] = [],
     progress: Callable[[float], bool] | None = None,
 ) -> dict[str, Any]:
     """Run on the cycle-accurate simulator; outputs are written into their arrays."""

@@ -26,11 +26,34 @@ class Distributed:
     def tile(self) -> list[int]:
         """Scalars of a tile along each dimension."""
 
+class Halo:
+    """The tiles of an output that other ranks load as an input of the next run."""
+    def __init__(
+        self,
+        program: bytes,
+        output: int,
+        input: int,
+        deal: Sequence[tuple[int, int]] | None,
+        communicator: int,
+    ) -> None:
+        """Collective."""
+    def exchange(self, array: NDArray[Any], communicator: int) -> None:
+        """Collective: into each rank's array."""
+    @property
+    def bytes(self) -> int:
+        """Of all ranks, in an exchange."""
+    @property
+    def messages(self) -> int:
+        """Of all ranks, in an exchange."""
+
 def agree(bytes: bytes, communicator: int) -> bool:
     """Collective: tell whether all ranks pass the same bytes."""
 
 def broadcast(bytes: bytes, root: int, communicator: int) -> bytes:
     """Collective: the root's bytes."""
+
+def combine(array: NDArray[Any], communicator: int) -> None:
+    """Collective: the bits of all ranks' arrays, or'ed, on every rank."""
 
 def init() -> None:
     """Start MPI in this process, unless it is started; it ends when Python does."""

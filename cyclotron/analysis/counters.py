@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # What a PE does with its cycles.
 TIMES = ("busy", "stall_empty", "stall_full", "stall_memory", "stall_control", "idle")
-_OF_EACH_PE = ("flops", "words_loaded", "words_stored", "bytes_loaded", "bytes_stored")
+_OF_EACH_PE = ("flops", "words_loaded", "words_stored", "bytes_loaded", "bytes_stored", "words_resident")
 
 
 def counts_of(counters: _core.Counters, program: Program) -> dict[str, Any]:

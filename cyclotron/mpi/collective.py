@@ -6,14 +6,16 @@ import functools
 import itertools
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron.mpi import extension
+from cyclotron.mpi import extension, part
 from cyclotron.mpi.layout import Layout
 from cyclotron.mpi.ranks import Outcome
+from cyclotron.mpi.sources import Given
 from cyclotron.mpi.store import Source, Store, StoredTensor, Work
 
 
@@ -93,6 +95,18 @@ class World:
     def run(self, work: Work) -> Outcome:
         """See `Ranks`; arrays hold the same values on every rank, and so do outputs."""
         return Outcome(*self._store.run(work))
+
+    def do(self, job: Callable[[Store], Any]) -> Any:
+        """See `Ranks`."""
+        return job(self._store)
+
+    def give(self, number: int, tensor: int, array: NDArray[Any]) -> None:
+        """See `Ranks`; every rank has the array."""
+        part.Give(number, tensor, Given(array))(self._store)
+
+    def fetch(self, number: int, tensor: int, array: NDArray[Any]) -> NDArray[Any]:
+        """See `Ranks`; every rank gets it."""
+        return np.asarray(part.Fetch(number, tensor)(self._store))
 
     def same(self, text: str, root: int = 0) -> str:
         """See `Ranks`."""

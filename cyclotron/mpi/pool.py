@@ -26,7 +26,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron.mpi import extension, jobs, launch
+from cyclotron.mpi import extension, jobs, launch, part
 from cyclotron.mpi.arena import Arena, Memory, shared_folder
 from cyclotron.mpi.layout import Layout
 from cyclotron.mpi.ranks import Outcome
@@ -170,6 +170,22 @@ class Pool:
             done = self._do(jobs.Run(work._replace(bound=numbers), arena.mapped))
             arena.outputs()
         return Outcome(*done)
+
+    def do(self, job: Callable[[Store], Any]) -> Any:
+        """Have all ranks do a job; return what the first of them answers."""
+        return self._do(job)
+
+    def give(self, number: int, tensor: int, array: NDArray[Any]) -> None:
+        """Copy an array to every rank, of a program that is resident."""
+        with self._arena([{"role": "input"}], [array]) as arena:
+            self._do(part.Give(number, tensor, Mapped(arena.mapped)))
+
+    def fetch(self, number: int, tensor: int, array: NDArray[Any]) -> NDArray[Any]:
+        """Return an output of a program that is resident, in the array."""
+        with self._arena([{"role": "output", "name": ""}], [array], written=True) as arena:
+            self._do(part.Fetch(number, tensor, arena.mapped))
+            arena.outputs()
+        return array
 
     def same(self, text: str, root: int = 0) -> str:
         """Return the text: this process is no rank, and alone."""

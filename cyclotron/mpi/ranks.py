@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.mpi.layout import Layout
-from cyclotron.mpi.store import Source, StoredTensor, Work
+from cyclotron.mpi.store import Source, Store, StoredTensor, Work
 
 
 class Outcome(NamedTuple):
@@ -61,6 +62,15 @@ class Ranks(Protocol):
 
     def run(self, work: Work) -> Outcome:
         """Run a program on arrays, of which those of outputs are written, and on tensors that are kept."""
+
+    def do(self, job: Callable[[Store], Any]) -> Any:
+        """Have all ranks do a job, each on its store; return the answer of one."""
+
+    def give(self, number: int, tensor: int, array: NDArray[Any]) -> None:
+        """Copy an array to every rank, of a program that is resident."""
+
+    def fetch(self, number: int, tensor: int, array: NDArray[Any]) -> NDArray[Any]:
+        """Return an output of a program that is resident; perhaps in the array, which is of its shape."""
 
     def same(self, text: str, root: int = 0) -> str:
         """Return the text of one rank; where this process is no rank, its own."""

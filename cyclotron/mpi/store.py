@@ -190,6 +190,14 @@ class Store:
             own.reshape(shaped.shape), list(shaped.tile), owners, self.rank
         )
 
+    def keep(self, number: int, make: Callable[[Any, int], Any]) -> None:
+        """Keep what is made of the extension and the communicator."""
+        self._tensors[number] = make(self._mpi, self._communicator)
+
+    def kept(self, number: int) -> Any:
+        """Return what is kept under a number."""
+        return self._tensors[number]
+
     def same(self, text: str, root: int = 0) -> str:
         """Return the text of one rank."""
         told: bytes = self._mpi.broadcast(text.encode(), root, self._communicator)

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from cyclotron.analysis.rank_profile import Profile
 from cyclotron.compiler.program import Program
+from cyclotron.language.trace.early_exit import is_ending
+from cyclotron.language.trace.prints import printed_by
 from cyclotron.mpi.layout import Layout
 
 Engine = Literal["auto", "general", "fast-forward"]
@@ -77,6 +79,28 @@ class Run(Protocol):
     def __call__(self, program: Program, inputs: Mapping[str, Any], options: Options, /) -> Execution: ...
 
 
+class Residence(Protocol):
+    """The tensors of a program in the PEs of a backend, from one run to the next; by name.
+
+    `Resident` has checked what it is asked.
+    """
+
+    def give(self, name: str, array: NDArray[Any], /) -> int:
+        """Copy an input into the PEs; return the bytes."""
+
+    def feed(self, output: str, name: str, /) -> tuple[int, int]:
+        """Make an output of the last run an input of the next; return messages and bytes."""
+
+    def run(self, loaded: frozenset[str], /) -> Execution:
+        """Run once; its outputs stay. `loaded`: the inputs that came into the PEs since the run before."""
+
+    def fetch(self, name: str, /) -> tuple[NDArray[Any], int | None]:
+        """Return a copy of an output of the last run, and the cycles that it took."""
+
+    def close(self) -> None:
+        """Drop everything."""
+
+
 @dataclass(frozen=True)
 class Backend:
     """A place where programs run; see `cyclotron.runtime.backends.register`.
@@ -92,6 +116,8 @@ class Backend:
         Inputs may be `Distributed`; else these are gathered first.
     check : callable or None
         Takes the program, and raises where the backend cannot run it, before the inputs are looked at.
+    keep : callable or None
+        Takes program and options; returns a `Residence`. None: it keeps nothing between runs.
     """
 
     name: str
@@ -99,6 +125,7 @@ class Backend:
     options: tuple[str, ...] = ()
     distributed: bool = False
     check: Callable[[Program], None] | None = None
+    keep: Callable[[Program, Options], Residence] | None = None
 
 
 def empty_outputs(program: Program) -> dict[str, NDArray[Any]]:
@@ -108,6 +135,11 @@ def empty_outputs(program: Program) -> dict[str, NDArray[Any]]:
         for tensor in program.tensors
         if tensor["role"] == "output"
     }
+
+
+def is_told(name: str) -> bool:
+    """Tell whether an output is for the host alone: the end of a loop, or what a kernel prints."""
+    return is_ending(name) or printed_by(name) is not None
 
 
 def arrays_of(

@@ -173,7 +173,8 @@ class Result:
         Work, counted whatever the engine and however many cycles it skips: ``flops`` (floating-point
         operations as the operators count them, a multiply-add 2, on every dtype), ``words_loaded``,
         ``words_stored``, ``bytes_loaded`` and ``bytes_stored`` (between PEs and tensors, by LOAD and STORE; a
-        word is an element), ``instructions_by_kind`` (dict: load, store, move, send, receive, broadcast,
+        word is an element), ``words_resident`` (those of tensors that `resident` keeps in the PEs, not among
+        the others), ``instructions_by_kind`` (dict: load, store, move, send, receive, broadcast,
         compute), ``words_sent`` and ``words_received`` (dicts by the names of channels, those of one name
         together; a broadcast is sent once and received by many), all int64 arrays of shape ``grid``;
         ``arithmetic_intensity`` (float, flops a byte loaded or stored; infinite without any),

@@ -128,7 +128,7 @@ def run(
         given = {name: value for name, value in vars(options).items() if value is not getattr(Options, name)}
         kernel = weakref.ref(program.kernel)
         note(Case(kernel, program.arguments, program.schedule, program.machine, backend, given))
-    _check_options(chosen, options)
+    check_options(chosen, options)
     if steps is not None:
         options = replace(options, steps=_checked_steps(program, steps, chosen, options))
     started = time.perf_counter()
@@ -143,7 +143,7 @@ def run(
     return pop_exit_flags(pop_prints(Result(program, chosen.name, execution, seconds)))
 
 
-def _check_options(backend: Backend, options: Options) -> None:
+def check_options(backend: Backend, options: Options) -> None:
     """Refuse options that are none, and those that the backend would ignore."""
     functional, deal = options.functional, options.deal
     if not isinstance(functional, bool | np.bool_):
@@ -233,16 +233,20 @@ def _bound(program: Program, inputs: tuple[Any, ...]) -> dict[str, Any]:
             code="CYC710",
             help="pass one array for each, in this order",
         )
-    return {
-        tensor["name"]: value
-        if isinstance(value, Distributed)
-        else array_of(value, f"input `{tensor['name']}`", code="CYC710")
-        for tensor, value in zip(wanted, inputs, strict=True)
-    }
+    return {tensor["name"]: value for tensor, value in zip(wanted, inputs, strict=True)}
 
 
-def _checked(tensor: dict[str, Any], array: Any) -> Any:
+def checked_input(tensor: dict[str, Any], array: Any) -> Any:
+    """Return an input as an array of its tensor's shape and dtype, aligned, or `Distributed`.
+
+    Raises
+    ------
+    ShapeError
+        If it is none (CYC710).
+    """
     name = tensor["name"]
+    if not isinstance(array, Distributed):
+        array = array_of(array, f"input `{name}`", code="CYC710")
     if tuple(array.shape) != tuple(tensor["shape"]):
         raise ShapeError(
             f"input `{name}` has shape {tuple(array.shape)}, and the program was compiled for "
@@ -268,5 +272,5 @@ def _checked(tensor: dict[str, Any], array: Any) -> Any:
 def _checked_inputs(program: Program, inputs: tuple[Any, ...], backend: Backend) -> dict[str, Any]:
     """An array for each input tensor, by name; distributed ones only where the backend takes them."""
     bound = _bound(program, inputs)
-    checked = {t["name"]: _checked(t, bound[t["name"]]) for t in program.tensors if t["role"] == "input"}
+    checked = {t["name"]: checked_input(t, bound[t["name"]]) for t in program.tensors if t["role"] == "input"}
     return checked if backend.distributed else {name: np.asarray(array) for name, array in checked.items()}

@@ -46,6 +46,8 @@ void bind_counters(py::module_& module) {
       .def("words_stored", &total<&Work::words_stored>, "Elements that STOREs wrote.")
       .def("bytes_loaded", &total<&Work::bytes_loaded>, "Their bytes.")
       .def("bytes_stored", &total<&Work::bytes_stored>, "Their bytes.")
+      .def("words_resident", &total<&Work::words_resident>,
+           "Elements that LOADs and STOREs moved within PEs.")
       .def(
           "words_sent",
           [](const Counters& c, std::uint32_t channel) { return to_array(c.words_sent(channel)); },

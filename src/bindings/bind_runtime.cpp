@@ -78,12 +78,14 @@ runtime::Engine engine_of(const std::string& name) {
 
 Dict simulate(const program::Program& program, const std::vector<py::array>& arrays, bool functional,
               std::int64_t event_limit, const std::string& engine, int threads,
-              const std::vector<std::int64_t>& steps, const ProgressCallback& progress) {
+              const std::vector<std::int64_t>& steps, const std::vector<std::size_t>& resident,
+              const ProgressCallback& progress) {
   const runtime::SimulatorOptions options{.functional = functional,
                                           .event_limit = event_limit,
                                           .engine = engine_of(engine),
                                           .threads = threads,
-                                          .steps = steps};
+                                          .steps = steps,
+                                          .resident = resident};
   const auto views = functional ? to_views(program, arrays) : runtime::Arrays{};
   auto [timing, raised] = interruptibly(
       owners_of(program, arrays),
@@ -132,7 +134,7 @@ void bind_runtime(py::module_& module) {
   module.def("simulate", &simulate, py::arg("program"), py::arg("arrays"), py::kw_only(),
              py::arg("functional") = true, py::arg("event_limit") = 200'000, py::arg("engine") = "auto",
              py::arg("threads") = 0, py::arg("steps") = std::vector<std::int64_t>{},
-             py::arg("progress") = py::none(),
+             py::arg("resident") = std::vector<std::size_t>{}, py::arg("progress") = py::none(),
              "Run on the cycle-accurate simulator; outputs are written into their arrays.");
   module.def(
       "run_local", &run_local, py::arg("program"), py::arg("arrays"), py::kw_only(), py::arg("threads") = 0,

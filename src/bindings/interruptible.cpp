@@ -21,8 +21,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto time_between_looks = std::chrono::milliseconds(20);
-constexpr auto time_to_end = std::chrono::milliseconds(50);  ///< Of work that was called off.
+constexpr auto time_between_looks = std::chrono::milliseconds(10);
+constexpr auto time_to_end = std::chrono::milliseconds(30);  ///< Of work that was called off.
 
 /// Work, and what its thread shares with the one that waits. Holds nothing of Python's: the last of the two frees it.
 class Job {

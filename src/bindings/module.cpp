@@ -16,5 +16,6 @@ PYBIND11_MODULE(_core, module) {
   cyclotron::bindings::bind_proof(module);
   cyclotron::bindings::bind_counters(module);
   cyclotron::bindings::bind_runtime(module);
+  cyclotron::bindings::bind_resident(module);
   cyclotron::bindings::bind_prediction(module);
 }

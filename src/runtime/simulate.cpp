@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "local/run.hpp"
+#include "resident.hpp"
 #include "simulator/advice/deadlock.hpp"
 #include "simulator/functional/simulation.hpp"
 #include "simulator/timing_only.hpp"
@@ -105,6 +106,10 @@ void name_origins(Timing& timing, const program::Unrolled& unrolled) {
 Timing simulate(const program::Program& program, const Arrays& arrays, const SimulatorOptions& options,
                 const Progress& progress) {
   program::verify(program);
+  if (!options.resident.empty()) {
+    SimulatorOptions rest = options;
+    return simulate(with_resident(program, std::exchange(rest.resident, {})), arrays, rest, progress);
+  }
   if (options.functional) check_grid_size(program);  // before time is simulated, which has no such limit
   const SingleThreadedBlas single_threaded;
   if (program.exit_plans.empty() || (!options.functional && options.steps.empty()))

@@ -10,6 +10,7 @@ from typing import Any
 from cyclotron import mpi
 from cyclotron.analysis.rank_profile import profile_of
 from cyclotron.compiler.program import Program
+from cyclotron.mpi.residence import Residence
 from cyclotron.runtime.backend import Backend, Execution, Options
 
 
@@ -18,10 +19,26 @@ def run(program: Program, inputs: Mapping[str, Any], options: Options, /) -> Exe
     outputs, accounts = mpi.run_on_ranks(
         program, inputs, options.ranks, options.deal, options.event_limit or 0
     )
+    return _execution(program, outputs, accounts)
+
+
+def _execution(program: Program, outputs: dict[str, Any], accounts: list[dict[str, Any]]) -> Execution:
     skipped = [max(counts) for counts in zip(*(account["skipped"] for account in accounts), strict=True)]
     skipped = skipped[: len(program.core.endings)]
     raised = functools.reduce(operator.or_, (account["raised"] for account in accounts))
     return Execution(outputs, profile=profile_of(accounts, program), skipped=skipped, raised=raised)
 
 
-BACKEND = Backend("mpi", run, options=("ranks", "deal", "event_limit"), distributed=True)
+class MpiResidence(Residence):
+    """Arrays on ranks that stay from one run to the next."""
+
+    def __init__(self, program: Program, options: Options) -> None:
+        super().__init__(program, options.ranks, options.deal)
+        self._program, self._event_limit = program, options.event_limit or 0
+
+    def run(self, loaded: frozenset[str], /) -> Execution:
+        """Run; outputs stay where they are computed."""
+        return _execution(self._program, {}, self.accounts(self._event_limit))
+
+
+BACKEND = Backend("mpi", run, options=("ranks", "deal", "event_limit"), distributed=True, keep=MpiResidence)

@@ -9,9 +9,7 @@ import numpy as np
 
 from cyclotron.compiler.program import Program
 from cyclotron.language import blocked
-from cyclotron.language.trace.early_exit import is_ending
-from cyclotron.language.trace.prints import printed_by
-from cyclotron.runtime.backend import Backend, Execution, Options
+from cyclotron.runtime.backend import Backend, Execution, Options, is_told
 from cyclotron.support.errors import BackendUnavailable, ExecutionError
 
 
@@ -46,7 +44,7 @@ def run(program: Program, inputs: Mapping[str, Any], options: Options, /) -> Exe
             help="the kernel's own Python body says so; other backends also name the PE",
         ) from None
     outputs = [tensor["name"] for tensor in program.tensors if tensor["role"] == "output"]
-    names = [name for name in outputs if not is_ending(name) and printed_by(name) is None]
+    names = [name for name in outputs if not is_told(name)]
     if isinstance(returned, dict):
         returned = tuple(returned.values())
     values = returned if isinstance(returned, tuple) else (returned,)

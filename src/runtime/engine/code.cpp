@@ -240,6 +240,7 @@ class Decoder {
     require(found.shape.size() == index.size() && found.tile.size() == index.size(),
             "a tensor is indexed with the wrong rank");
     step().tensor = tensor.value;
+    step().resident = found.resident;
     step().operands = forms(index);
     step().scalar =
         step().scalar && std::all_of(found.tile.begin(), found.tile.end(), [](auto n) { return n == 1; });

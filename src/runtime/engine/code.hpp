@@ -123,6 +123,7 @@ struct Step {
   Op op = Op::add;
   bool scalar = false;       ///< Every tile named is 1x1 by its type.
   bool sized = false;        ///< Cycles depend on the shapes; else they are `cycles`.
+  bool resident = false;     ///< Of a load or a store: of a resident tensor.
   bool begins_call = false;  ///< It is the first of a procedure, and the program has a controller call these.
   std::uint8_t element = 0;  ///< Bytes of a scalar.
   Flags flags = 0;

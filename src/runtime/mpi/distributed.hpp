@@ -1,6 +1,5 @@
 // Tensors of which each rank holds some tiles, before and after runs.
 #pragma once
-#include <functional>
 #include <vector>
 
 #include <cyclotron/runtime/runtime.hpp>
@@ -27,8 +26,5 @@ void gather(const Distributed& tensor, const ArrayView& array, MPI_Comm communic
 /// For each tensor of the program its distributed form, or null where an array holds all of it. Those of
 /// outputs are made by the run.
 using DistributedTensors = std::vector<Distributed*>;
-
-/// Calls visit(tensor, index) for each tile that the part's PEs load, in the order of each PE.
-void each_load(PeArray& array, const std::function<void(std::uint32_t, const std::int64_t*)>& visit);
 
 }  // namespace cyclotron::runtime::mpi

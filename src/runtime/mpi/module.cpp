@@ -9,6 +9,7 @@
 #include "agreement.hpp"
 #include "accounts_to_python.hpp"
 #include "bind_distributed.hpp"
+#include "bind_halo.hpp"
 #include "progress.hpp"
 #include "run_mpi.hpp"
 #include "transport.hpp"
@@ -62,18 +63,10 @@ std::string library_version() {
 }
 
 std::vector<bindings::Dict> run(const py::bytes& program, int handle, const py::list& tensors,
-                                bool shared_outputs, bool share_memory,
-                                const std::optional<std::vector<std::pair<std::int64_t, std::int64_t>>>& deal,
+                                bool shared_outputs, bool share_memory, const Deal& deal,
                                 std::int64_t event_limit, const bindings::ProgressCallback& progress) {
   const std::string_view bytes = program;
-  runtime::mpi::Options options{shared_outputs, share_memory, {}, event_limit};
-  if (deal) {
-    options.dealt.emplace();
-    for (const auto& [ranks, block] : *deal) {
-      options.dealt->count.push_back(ranks);
-      options.dealt->block.push_back(block);
-    }
-  }
+  const runtime::mpi::Options options{shared_outputs, share_memory, to_block_cyclic(deal), event_limit};
   std::vector<runtime::mpi::Account> accounts;
   runtime::mpi::run_interruptibly(progress, [&](const runtime::Progress& call) {
     const auto make_tensors = [&](const program::Program& read) {
@@ -118,4 +111,5 @@ PYBIND11_MODULE(_mpi, module) {
              "Run on all ranks; returns where the time of each went.");
   describe_events();
   bind_distributed(module);
+  bind_halo(module);
 }

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "../engine/each_access.hpp"
 #include "rank.hpp"
 
 namespace cyclotron::runtime::mpi {
@@ -48,7 +49,8 @@ void Rank::exchange_tiles() {
   std::vector<std::vector<Wish>> wishes(static_cast<std::size_t>(transport_.size()));
   std::vector<std::vector<char>> asked;
   for (const auto& held : held_) asked.emplace_back(held.size());
-  each_load(array_, [&](std::uint32_t tensor, const std::int64_t* index) {
+  const VisitAccess ask = [&](const Step& step, const std::int64_t* index) {
+    const std::uint32_t tensor = step.tensor;
     if (held_[tensor].empty() || !tensors_[tensor].contains(index)) return;
     const std::size_t tile = tensors_[tensor].linear(index);
     if (held_[tensor][tile] || std::exchange(asked[tensor][tile], 1) != 0) return;
@@ -56,7 +58,8 @@ void Rank::exchange_tiles() {
     if (owner < 0 || owner >= transport_.size()) return;
     wishes[static_cast<std::size_t>(owner)].push_back({tensor, static_cast<std::uint32_t>(tile)});
     ++missing_;
-  });
+  };
+  for (const Pe& pe : array_.pes()) each_access(array_.pe(pe.ordinal), Step::Kind::load, ask);
   const auto wanted = deliver(wishes, transport_.communicator());
   std::vector<std::int64_t> index;
   for (std::size_t r = 0; r < wanted.size(); ++r) {

@@ -19,6 +19,7 @@
 #include "../simulator/advice/deadlock.hpp"
 #include "agreement.hpp"
 #include "gather_accounts.hpp"
+#include "halo.hpp"
 #include "outcome.hpp"
 #include "rank.hpp"
 #include "transport.hpp"
@@ -135,14 +136,8 @@ void require_same_program(Transport& transport, std::string_view bytes) {
 /// Brings every stored tile to every rank. Each tile was stored by one rank, so the bits of all, or'ed, are
 /// its bits.
 void combine_outputs(Transport& transport, const program::Program& program, Rank& rank) {
-  constexpr std::size_t most = std::size_t{1} << 28;
   const auto all = [&](std::vector<std::uint8_t>& bytes) {
-    for (std::size_t at = 0; at < bytes.size(); at += most) {
-      const auto count = static_cast<int>(std::min(most, bytes.size() - at));
-      check(MPI_Allreduce(MPI_IN_PLACE, bytes.data() + at, count, MPI_UINT8_T, MPI_BOR,
-                          transport.communicator()),
-            "MPI_Allreduce");
-    }
+    combine(reinterpret_cast<std::byte*>(bytes.data()), bytes.size(), transport.communicator());
   };
   for (std::size_t t = 0; t < program.tensors.size(); ++t) {
     if (program.tensors[t].role != program::Role::output || rank.distributed(t)) continue;

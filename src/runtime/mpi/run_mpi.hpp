@@ -21,8 +21,9 @@ struct Tensors {
 };
 
 struct Options {
-  bool shared_outputs = false;  ///< The output arrays are one memory that all ranks have mapped.
-  bool share_memory = true;     ///< Ranks of one computer lend each other tiles instead of sending them.
+  bool shared_outputs =
+      false;  ///< Each rank writes what its PEs store and no more: all have mapped one memory, or keep parts.
+  bool share_memory = true;  ///< Ranks of one computer lend each other tiles instead of sending them.
   /// Distribution of the PEs over the ranks; else each rank has a block of them in the order of the grid.
   std::optional<BlockCyclic> dealt{};
   std::int64_t event_limit = 0;  ///< Of each rank; see `Events`.

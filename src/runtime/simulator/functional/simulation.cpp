@@ -296,7 +296,7 @@ void Simulation<f>::moved(Pe& pe, const Step& step, TileSize size) {
 
 template <bool f>
 bool Simulation<f>::access(Pe& pe, const Step& step, TileSize size) {
-  if (!memory_.serves(pe.ordinal)) return true;
+  if (step.resident || !memory_.serves(pe.ordinal)) return true;
   Clock& clock = clocks_[pe.ordinal];
   const bool stores = step.kind == Step::Kind::store;
   const auto passed = stores ? memory_.store(pe.ordinal, size.words(), clock.now)

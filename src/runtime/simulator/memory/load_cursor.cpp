@@ -39,7 +39,7 @@ LoadSlice slice_loads(const program::Program& program, const Code& code) {
     const Step& step = code.steps[at];
     if (opens(step)) open.push_back(at);
     kept[at] = kept[at] || step.kind == Step::Kind::halt;
-    if (step.kind != Step::Kind::load) continue;
+    if (step.kind != Step::Kind::load || step.resident) continue;
     kept[at] = true;
     for (const std::size_t around : open) kept[around] = kept[code.steps[around].target - 1] = true;
   }

@@ -13,8 +13,10 @@
 namespace cyclotron::runtime::simulator {
 namespace {
 
+/// Tells whether PEs ask the memory for any.
 bool has(const Code& code, Step::Kind kind) {
-  return std::ranges::any_of(code.steps, [&](const Step& step) { return step.kind == kind; });
+  return std::ranges::any_of(code.steps,
+                             [&](const Step& step) { return step.kind == kind && !step.resident; });
 }
 
 std::vector<std::int64_t> coordinates_of(std::uint32_t grid_index, const std::vector<std::int64_t>& grid) {

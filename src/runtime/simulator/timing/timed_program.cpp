@@ -134,7 +134,7 @@ class Compactor {
   void add_access(TimedOp::Kind kind, std::uint32_t at) {
     const Step& step = code_.steps[at];
     const SlotAccess& access = code_.accesses[step.access];
-    if (served_) push(kind, at).words = access.scalar ? 1 : slots_[access.slot].words();
+    if (served_ && !step.resident) push(kind, at).words = access.scalar ? 1 : slots_[access.slot].words();
     count(step);
   }
 
@@ -170,7 +170,7 @@ class Compactor {
   [[nodiscard]] bool is_general(const Step& step) const {
     const bool network =
         step.kind == Step::Kind::receive && code_.ports[step.port].kind == Port::Kind::network_in;
-    const bool memory = step.kind == Step::Kind::load || step.kind == Step::Kind::store;
+    const bool memory = (step.kind == Step::Kind::load || step.kind == Step::Kind::store) && !step.resident;
     const bool decides = step.kind == Step::Kind::exit && program::uses_controller(*program_.source);
     return network || (memory && served_) || decides || step.begins_call || step.kind == Step::Kind::branch ||
            step.kind == Step::Kind::broadcast;

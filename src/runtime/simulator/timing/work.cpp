@@ -42,16 +42,17 @@ void add_step(Work& work, const Code& code, const Step& step, const std::vector<
 }
 
 void add_access(Work& work, const Step& step, std::int64_t words) {
-  if (step.kind == Step::Kind::load) {
-    ++work.count(InstructionKind::load);
-    work.words_loaded += words;
-    work.bytes_loaded += words * step.element;
-  } else if (step.kind == Step::Kind::store) {
-    ++work.count(InstructionKind::store);
-    work.words_stored += words;
-    work.bytes_stored += words * step.element;
-  } else {
+  if (step.kind == Step::Kind::move) {
     ++work.count(InstructionKind::move);
+    return;
+  }
+  const bool loads = step.kind == Step::Kind::load;
+  ++work.count(loads ? InstructionKind::load : InstructionKind::store);
+  if (step.resident) {
+    work.words_resident += words;
+  } else {
+    (loads ? work.words_loaded : work.words_stored) += words;
+    (loads ? work.bytes_loaded : work.bytes_stored) += words * step.element;
   }
 }
 
@@ -62,6 +63,7 @@ void add_work(Work& work, const Work& other) {
   work.words_stored += other.words_stored;
   work.bytes_loaded += other.bytes_loaded;
   work.bytes_stored += other.bytes_stored;
+  work.words_resident += other.words_resident;
   for (const auto& traffic : other.traffic) {
     auto& on = work.on(traffic.channel);
     on.sent += traffic.sent;

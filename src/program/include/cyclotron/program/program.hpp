@@ -66,6 +66,8 @@ struct Tensor {
   bool blocked = false;
   std::vector<std::byte>
       values{};  ///< Of a constant: its scalars, little-endian, the last dimension fastest.
+  /// Of a run, never in a file: its elements are in the PEs' own memories, so that no LOAD and STORE leaves the PE.
+  bool resident = false;
   bool operator==(const Tensor&) const = default;
   [[nodiscard]] std::vector<std::int64_t> extents() const;  ///< In tiles: ceil(shape / tile).
 };

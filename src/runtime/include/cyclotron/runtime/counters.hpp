@@ -28,7 +28,8 @@ struct Work {
   std::int64_t words_stored = 0;
   std::int64_t bytes_loaded = 0;
   std::int64_t bytes_stored = 0;
-  std::vector<Traffic> traffic;  ///< Each channel once.
+  std::int64_t words_resident = 0;  ///< Of LOADs and STOREs of resident tensors, which the others leave out.
+  std::vector<Traffic> traffic;     ///< Each channel once.
   bool operator==(const Work&) const = default;
 
   [[nodiscard]] std::int64_t& count(InstructionKind kind) {

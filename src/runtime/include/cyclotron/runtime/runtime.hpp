@@ -150,6 +150,8 @@ struct SimulatorOptions {
   int threads = 0;                    ///< For the numbers; 0: one a core.
   /// Of a timing-only run, by exit plan: after how many iterations its loop ends each time; -1: after all. Empty: all.
   std::vector<std::int64_t> steps{};
+  /// Tensors, by number, whose elements the PEs have in their own memories: their LOADs and STOREs ask no memory.
+  std::vector<std::size_t> resident{};
 };
 
 /// Cycle-accurate simulation (CY-118, CY-119): each PE has a local clock.
@@ -179,6 +181,15 @@ struct SimulatorOptions {
 /// `Engine::fast_forward` is asked for and tiles of several sizes share a slot or channel.
 [[nodiscard]] Timing simulate(const program::Program& program, const Arrays& arrays,
                               const SimulatorOptions& options = {}, const Progress& progress = {});
+
+/// Cycles in which the PEs do nothing but the STOREs of a resident output, in the order of the program and of loops that
+/// do not end early; by the rules of `simulate`. Requires: it is an output.
+[[nodiscard]] std::int64_t fetch_cycles(const program::Program& program, std::size_t tensor,
+                                        const Progress& progress = {});
+
+/// Throws CapacityError CYC505 where a PE's memory does not hold, besides the program's slots, each element of the resident
+/// tensors that the PE loads or stores, once a tensor.
+void require_room(const program::Program& program, const std::vector<std::size_t>& resident);
 
 /// Runs the program on `threads` threads of this process (0: one a core). Same bits as `simulate`.
 /// Channels are bounded as the machine says; DeadlockError and ExecutionError as there.
