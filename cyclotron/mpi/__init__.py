@@ -7,6 +7,7 @@ _HOMES = {
     "execution": ["run_on_ranks"],
     "pool": ["Pool", "close_all", "default_pool"],
     "ranks": ["Ranks"],
+    "residence": ["Residence"],
     "select": ["current", "rank_count"],
 }
 __getattr__, __all__ = lazy_names(__name__, _HOMES)

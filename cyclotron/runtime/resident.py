@@ -104,6 +104,18 @@ class Resident:
     ----------
     program : Program
     backend : str
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def decay(x, rate):
+    ...     return x * rate[0]
+    >>> program = decay.compile(cy.spec((2,)), cy.spec((1,)))
+    >>> with cy.resident(program, bind={"result": "x"}) as handle:
+    ...     outputs = [handle.run(x=np.ones(2), rate=np.array([0.5])).output]
+    ...     outputs += [handle.run().output for _ in range(2)]
+    >>> [float(output[0]) for output in outputs]
+    [0.5, 0.25, 0.125]
     """
 
     def __init__(self, program: Program, backend: str, residence: Residence) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 from cyclotron import mpi
 from cyclotron.analysis.rank_profile import profile_of
 from cyclotron.compiler.program import Program
-from cyclotron.mpi.residence import Residence
 from cyclotron.runtime.backend import Backend, Execution, Options
 
 
@@ -29,16 +28,17 @@ def _execution(program: Program, outputs: dict[str, Any], accounts: list[dict[st
     return Execution(outputs, profile=profile_of(accounts, program), skipped=skipped, raised=raised)
 
 
-class MpiResidence(Residence):
-    """Arrays on ranks that stay from one run to the next."""
+class MpiResidence:
+    """Arrays on ranks that stay from one run to the next: a `Residence`."""
 
     def __init__(self, program: Program, options: Options) -> None:
-        super().__init__(program, options.ranks, options.deal)
-        self._program, self._event_limit = program, options.event_limit or 0
+        arrays = mpi.Residence(program, options.ranks, options.deal)
+        self.give, self.feed, self.fetch, self.close = arrays.give, arrays.feed, arrays.fetch, arrays.close
+        self._arrays, self._program, self._event_limit = arrays, program, options.event_limit or 0
 
     def run(self, loaded: frozenset[str], /) -> Execution:
         """Run; outputs stay where they are computed."""
-        return _execution(self._program, {}, self.accounts(self._event_limit))
+        return _execution(self._program, {}, self._arrays.accounts(self._event_limit))
 
 
 BACKEND = Backend("mpi", run, options=("ranks", "deal", "event_limit"), distributed=True, keep=MpiResidence)
