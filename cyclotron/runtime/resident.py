@@ -159,9 +159,9 @@ class Resident:
         Raises
         ------
         ExecutionError
-            If there is no such output or input, or the ``with`` block has ended (CYC746).
+            If there is no such output or input, or the ``with`` block has ended (CYC743).
         ShapeError
-            If they differ in shape, dtype or tile, or the output is bound to another input (CYC747).
+            If they differ in shape, dtype or tile, or the output is bound to another input (CYC744).
         """
         self._open()
         self._require(output, self._outputs, "output")
@@ -171,14 +171,14 @@ class Resident:
             if ours[what] != theirs[what]:
                 raise ShapeError(
                     f"output `{output}` has {what} {_text(ours[what])}, input `{name}` {_text(theirs[what])}",
-                    code="CYC747",
+                    code="CYC744",
                     help="bind tensors of equal shapes, dtypes and tiles",
                 )
         for other, source in self._sources.items():
             if source == output and other != name:
                 raise ShapeError(
                     f"output `{output}` is bound to input `{other}`, so not to `{name}`",
-                    code="CYC747",
+                    code="CYC744",
                     help=f"return a copy for each input, or give one: run({name}=...)",
                 )
         self._sources[name] = output
@@ -200,7 +200,7 @@ class Resident:
         Raises
         ------
         ExecutionError
-            If there is no such input, or the ``with`` block has ended (CYC746); what `cyclotron.run` raises.
+            If there is no such input, or the ``with`` block has ended (CYC743); what `cyclotron.run` raises.
         ShapeError
             If an input does not fit, or was never given (CYC710).
         """
@@ -251,14 +251,14 @@ class Resident:
         ------
         ExecutionError
             If there is no such output, no run has succeeded since the last began, or the ``with`` block has
-            ended (CYC746).
+            ended (CYC743).
         """
         residence = self._open()
         self._require(output, self._outputs, "output")
         if not self._computed:
             raise ExecutionError(
                 f"there is no `{output}` yet",
-                code="CYC746",
+                code="CYC743",
                 help="its values are there after a run that has succeeded",
             )
         array, cycles = residence.fetch(output)
@@ -285,7 +285,7 @@ class Resident:
         if self._residence is None:
             raise ExecutionError(
                 f"`{self.program.kernel_name}` is resident no more",
-                code="CYC746",
+                code="CYC743",
                 help="use it inside its `with` block, or make it resident again",
             )
         return self._residence
@@ -294,7 +294,7 @@ class Resident:
         if not isinstance(name, str) or name not in names:
             raise ExecutionError(
                 f"`{self.program.kernel_name}` has no {what} {shown(name)}",
-                code="CYC746",
+                code="CYC743",
                 help=f"its {what}s are: {', '.join(names) or 'none'}",
             )
 
@@ -326,7 +326,7 @@ class _Outputs(Mapping[str, Any]):
             if self._run != self._handle._runs:
                 raise ExecutionError(
                     f"`{name}` of run {self._run} is no more: there have been {self._handle._runs} runs",
-                    code="CYC746",
+                    code="CYC743",
                     help="look at outputs before the next run",
                 )
             self._fetched[name] = self._handle[name]

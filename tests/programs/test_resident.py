@@ -186,7 +186,7 @@ def test_outputs_of_a_result_are_those_of_its_run(program):
         cg.run()
         with pytest.raises(cy.ExecutionError, match="run 3 is no more") as caught:
             other.outputs["x1"]
-        assert caught.value.code == "CYC746"
+        assert caught.value.code == "CYC743"
 
 
 def test_a_run_that_fails_leaves_its_inputs():
@@ -204,7 +204,7 @@ def test_a_run_that_fails_leaves_its_inputs():
         assert caught.value.code == "CYC701"
         with pytest.raises(cy.ExecutionError) as caught:
             kept["L"]
-        assert caught.value.code == "CYC746"
+        assert caught.value.code == "CYC743"
         with pytest.raises(cy.ExecutionError) as caught:
             kept.run()  # the same again
         assert caught.value.code == "CYC701"
@@ -244,15 +244,15 @@ def test_warnings_of_what_came_out_of_the_run_before():
 
 
 REFUSALS = {
-    "resident-input-of-no-name": ("CYC746", lambda kept: kept.run(B=np.ones(2))),
+    "resident-input-of-no-name": ("CYC743", lambda kept: kept.run(B=np.ones(2))),
     "resident-input-never-given": ("CYC710", lambda kept: kept.run()),
     "resident-input-of-another-shape": ("CYC710", lambda kept: kept.run(x=np.ones(3))),
     "resident-input-of-another-dtype": ("CYC710", lambda kept: kept.run(x=np.ones(2, np.float32))),
-    "resident-output-before-a-run": ("CYC746", lambda kept: kept["result"]),
-    "resident-output-of-no-name": ("CYC746", lambda kept: kept["x"]),
-    "resident-bound-to-another-shape": ("CYC747", lambda kept: kept.bind("result", "A")),
-    "resident-bound-twice": ("CYC747", lambda kept: [kept.bind("result", name) for name in "xy"]),
-    "resident-no-more": ("CYC746", lambda kept: [kept.close(), kept.run()]),
+    "resident-output-before-a-run": ("CYC743", lambda kept: kept["result"]),
+    "resident-output-of-no-name": ("CYC743", lambda kept: kept["x"]),
+    "resident-bound-to-another-shape": ("CYC744", lambda kept: kept.bind("result", "A")),
+    "resident-bound-twice": ("CYC744", lambda kept: [kept.bind("result", name) for name in "xy"]),
+    "resident-no-more": ("CYC743", lambda kept: [kept.close(), kept.run()]),
 }
 
 
@@ -264,7 +264,7 @@ def test_refusals(name, golden_refusal):
 
     program = step.compile(cy.spec((2, 2)), cy.spec((2,)), cy.spec((2,)))
     code, call = REFUSALS[name]
-    error = cy.ExecutionError if code == "CYC746" else cy.ShapeError
+    error = cy.ExecutionError if code == "CYC743" else cy.ShapeError
     with cy.resident(program) as kept:
         golden_refusal(name, error, code, lambda: call(kept))
 
