@@ -171,12 +171,27 @@ class StatementBuilder {
     add(std::move(send));
   }
 
+  /// A point whose value comes from several PEs away, or one, or from its own: the first that there is.
+  [[nodiscard]] std::vector<std::int64_t> farthest_point(const Rule& rule,
+                                                         const std::vector<poly::Affine>& from) const {
+    const auto tuple = here(rule.flow);
+    for (const std::int64_t least : {2, 1}) {
+      for (const auto d : mapping_.grid.space) {
+        for (const std::int64_t sign : {1, -1}) {
+          const auto beyond = sign * (tuple[d] - from[d]) - poly::constant(tuple.size(), least);
+          if (const auto point = rule.domain.intersect({beyond, false}).lexmin_point()) return *point;
+        }
+      }
+    }
+    return rule.domain.lexmin_point().value();
+  }
+
   std::size_t link(const Rule& rule, const std::vector<poly::Affine>& from) {
     const auto offset = grid_offset(mapping_, rule.flow, from);
     const auto hop = grid_hop(mapping_, rule.flow, from);
     if (hop && custom_) require_links(rule, from);
     if (!hop || (!custom_ && (!offset || machine::hops(machine_, mapping_.grid.extents, *offset) > 1))) {
-      const auto point = rule.domain.lexmin_point().value();
+      const auto point = farthest_point(rule, from);
       std::vector<std::int64_t> source;
       for (const auto& form : from) source.push_back(poly::evaluate(form, point));
       const auto fault = offset ? fmt::format("{} hops away, and links join neighbours",

@@ -320,3 +320,10 @@ def test_ways_of_a_folded_pe_come_before_its_points(kernel, dimensions):
         np.testing.assert_allclose(
             cy.run(program, backend=backend).output, kernel.reference(u, 3), rtol=1e-13
         )
+
+
+def test_a_refusal_for_distance_names_pes_that_are_apart():
+    one_way = (cy.LinkMap("(i, j) -> (i, (j + 1) % 4)"), cy.LinkMap("(i, j) -> ((i + 1) % 4, j)"))
+    machine = cy.Machine(topology=one_way, grid=(4, 4))
+    with pytest.raises(cy.LegalityError, match=r"PE \(2, 0\) needs `u` from PE \(0, 2\)"):
+        transposed_steps.compile(integers(12, 12), 3, schedule=S.space("i", "j"), machine=machine)
