@@ -31,11 +31,14 @@ import mach_listing
 import maxwell
 import multigrid
 import navier_stokes
+import particles
 import poisson
 import shallow_water
+import sparse_matvec
 import transformer
 import waves
 
+(ELL, CSR), VECTOR = sparse_matvec.poisson(3), np.arange(9.0)
 GRID = cy.Schedule().space("i", "j")
 STEPS = GRID.time("t")
 RNG = np.random.default_rng(3)
@@ -71,6 +74,17 @@ EXACT = {  # kernel, arguments, schedule, machine
     "multigrid": (multigrid.v_cycle, (RNG.random((9, 9)), RNG.random((9, 9)), 0.125, 2), None, None),
     "Navier-Stokes": (navier_stokes.navier_stokes, navier_stokes.problem(6, 3, 1e-3), None, None),
     "Maxwell": (maxwell.maxwell, maxwell.problem(8, 6), None, None),
+    "ELL": (sparse_matvec.ell, (*(one.reshape(3, 3, 5) for one in ELL), VECTOR), None, None),
+    "ELL, rows apart": (
+        sparse_matvec.ell,
+        (*(one.reshape(3, 3, 5) for one in ELL), VECTOR),
+        cy.Schedule().space("i").time("r", "k", "j"),
+        None,
+    ),
+    "CSR": (sparse_matvec.csr, (*CSR, VECTOR), None, None),
+    "density": (particles.density, (5 * RNG.random(7), 5), None, None),
+    "particles": (particles.pushed, (4 * RNG.random(6), RNG.random(6), RNG.random(4), 0.1, 4), None, None),
+    "histogram": (particles.histogram, (RNG.random(9), 0.0, 0.25, 4), None, None),
     "waves": (waves.waves, (*rooms(5, 6), 4, 0.25), STEPS, None),
     "waves, a row": (waves.waves, (*rooms(1, 6), 4, 0.25), STEPS, None),
     "life": (life.life, (life.glider(6), 5), STEPS, torus(6, 6)),
