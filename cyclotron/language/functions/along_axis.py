@@ -1,4 +1,4 @@
-"""Elements at places that data tell: compared with all places while tracing, NumPy otherwise."""
+"""Elements at places that data tell: compared with all in equations, found by address in PEs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from cyclotron.support.errors import ShapeError
 
 @numpy_function(np.take_along_axis)
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
-    """The elements of an array at indices along an axis, as NumPy's; each PE compares them with its places.
+    """The elements of an array at indices along an axis, as NumPy's; a PE finds them by address in its part.
 
     Parameters
     ----------

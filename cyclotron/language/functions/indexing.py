@@ -64,7 +64,7 @@ class _Picked(_Gathered):
 
 
 def gathered(array: SymbolicArray, key: Any) -> Any:
-    """The elements at places along axes, as NumPy's advanced indexing; each PE compares them with its places.
+    """The elements at places along axes, as NumPy's advanced indexing; a PE finds them by address.
 
     Raises
     ------
