@@ -224,8 +224,8 @@ class Unroller {
     const auto* source = std::get_if<SlotRef>(&compute.operands.back());
     const auto& of = at.scatters || source == nullptr ? compute.destination : *source;
     if (last < first) return;
+    if (last - first > limit_ - steps_) too_large("more steps than are checked", limit_);
     steps_ += last - first;
-    if (steps_ > limit_) too_large("more steps than are checked", limit_);
     auto end = of;
     end.index.constant += at.stride * (last - first);
     (void)element(end);

@@ -486,7 +486,8 @@ class Interpreter {
       const Source& last = code.sources[step.operands.first + step.operands.count - 1];
       const SlotAccess& to = code.accesses[step.access];
       if (lower <= number && number <= evaluate(code, at.upper, pe.variables)) {
-        const std::int64_t further = at.stride * (number - lower);
+        const auto further = static_cast<std::int64_t>(static_cast<std::uint64_t>(at.stride) *
+                                                       static_cast<std::uint64_t>(number - lower));
         std::byte* const result = indexed_address(pe, to, at.scatters ? further : 0);
         const void* const value =
             at.scatters ? scalar_operand(pe, last) : indexed_address(pe, code.accesses[last.index], further);
@@ -500,7 +501,8 @@ class Interpreter {
   }
 
   std::byte* indexed_address(const Pe& pe, const SlotAccess& access, std::int64_t further) const {
-    const std::int64_t index = evaluate(*pe.code, access, pe.variables) + further;
+    const auto first = static_cast<std::uint64_t>(evaluate(*pe.code, access, pe.variables));
+    const auto index = static_cast<std::int64_t>(first + static_cast<std::uint64_t>(further));
     if (static_cast<std::uint64_t>(index) >= static_cast<std::uint64_t>(access.count))
       outside(pe, access, index);
     return address(pe, access, index);

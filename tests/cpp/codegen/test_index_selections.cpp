@@ -1,0 +1,109 @@
+#include <cyclotron/codegen/index_selections.hpp>
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+namespace cyclotron::codegen {
+namespace {
+
+using namespace program;
+
+Affine constant(std::int64_t value) { return {{}, value}; }
+Affine j() { return {{0, 1}, 0}; }  // the loop's variable, after the PE's coordinate
+
+constexpr std::size_t number = 0, table = 1, place = 2, found = 3, term = 4, sum = 5;
+
+SlotRef slot(std::size_t id, Affine index = {}) { return {SlotId(id), std::move(index)}; }
+
+template <class T>
+void add(PeClass& pe_class, T action) {
+  pe_class.code.push_back({std::move(action), {}});
+}
+
+/// sum += where(number == at, table[at], neutral).
+void add_term(PeClass& pe_class, const Affine& at, double neutral = -0.0) {
+  add(pe_class, Move{slot(place), at});
+  add(pe_class, Compute{Op::equal, 0, {slot(number), slot(place)}, slot(found)});
+  add(pe_class, Compute{Op::where, 0, {slot(found), slot(table, at), Constant{neutral}}, slot(term)});
+  add(pe_class, Compute{Op::add, 0, {slot(sum), slot(term)}, slot(sum)});
+}
+
+/// The terms 1 to 6 in a loop.
+Program selection(double neutral = -0.0) {
+  Program program;
+  program.grid = {1};
+  program.grid_names = {"i"};
+  auto& pe_class = program.classes.emplace_back();
+  pe_class.slots = {{"number", DType::int64, {}}, {"table", DType::float64, {}, 8},
+                    {"place", DType::int64, {}},  {"found", DType::boolean, {}},
+                    {"term", DType::float64, {}}, {"sum", DType::float64, {}}};
+  add(pe_class, Loop{"j", {{constant(1)}}, {{constant(6)}}});
+  add_term(pe_class, j(), neutral);
+  add(pe_class, End{});
+  return program;
+}
+
+const std::vector<Instruction>& code(const Program& program) { return program.classes[0].code; }
+
+TEST(IndexSelections, ALoopIsOneInstruction) {
+  const auto program = index_selections(selection());
+  ASSERT_EQ(code(program).size(), 1U);
+  const auto& compute = std::get<Compute>(code(program)[0].action);
+  EXPECT_EQ(compute.op, Op::add);
+  EXPECT_EQ(std::get<SlotRef>(compute.operands[1]), slot(table, constant(1)));
+  ASSERT_TRUE(compute.indexed);
+  EXPECT_EQ(compute.indexed->number, slot(number));
+  EXPECT_EQ(compute.indexed->lower, constant(1));
+  EXPECT_EQ(compute.indexed->upper, constant(6));
+  EXPECT_EQ(compute.indexed->stride, 1);
+  EXPECT_FALSE(compute.indexed->scatters);
+}
+
+TEST(IndexSelections, TermsBeforeAndAfterJoin) {
+  auto given = selection();
+  PeClass ends;
+  add_term(ends, constant(0));
+  add_term(ends, constant(7));
+  auto& all = given.classes[0].code;
+  all.insert(all.begin(), ends.code.begin(), ends.code.begin() + 4);
+  all.insert(all.end(), ends.code.begin() + 4, ends.code.end());
+  const auto program = index_selections(given);
+  ASSERT_EQ(code(program).size(), 1U);
+  const auto& indexed = *std::get<Compute>(code(program)[0].action).indexed;
+  EXPECT_EQ(indexed.lower, constant(0));
+  EXPECT_EQ(indexed.upper, constant(7));
+}
+
+TEST(IndexSelections, WhatElseALoopDoesStays) {
+  auto given = selection();
+  auto& all = given.classes[0].code;
+  all.insert(all.begin() + 1, {Load{slot(table, j()), TensorId(0), {j()}}, {}});
+  const auto program = index_selections(given);
+  ASSERT_EQ(code(program).size(), 4U);
+  EXPECT_TRUE(std::holds_alternative<Load>(code(program)[1].action));
+  EXPECT_TRUE(std::get<Compute>(code(program)[3].action).indexed);
+}
+
+TEST(IndexSelections, OthersStayAsTheyAre) {
+  const auto unchanged = [](const Program& given) { return index_selections(given) == given; };
+  EXPECT_TRUE(unchanged(selection(0.0)));  // -0.0 + 0.0 is 0.0
+  auto seen = selection();                 // the sums on the way
+  auto& all = seen.classes[0].code;
+  all.insert(all.end() - 1, {Send{ChannelId(0), slot(sum)}, {}});
+  EXPECT_TRUE(unchanged(seen));
+  auto overwritten = selection();  // a table of one element, another one each time
+  overwritten.classes[0].code.insert(overwritten.classes[0].code.begin() + 1,
+                                     {Load{slot(table, constant(3)), TensorId(0), {j()}}, {}});
+  EXPECT_TRUE(unchanged(overwritten));
+  auto changing = selection();  // the number
+  changing.classes[0].code.insert(changing.classes[0].code.begin() + 1,
+                                  {Load{slot(number), TensorId(0), {j()}}, {}});
+  EXPECT_TRUE(unchanged(changing));
+  auto kept = selection();  // a term that is needed later
+  add(kept.classes[0], Store{TensorId(0), {constant(0)}, slot(term)});
+  EXPECT_TRUE(unchanged(kept));
+}
+
+}  // namespace
+}  // namespace cyclotron::codegen
