@@ -100,6 +100,15 @@ std::vector<Fault> structure_faults() {
        "CYC612", "classes[1].code[6].index[1]"},
       {"ClosedLoop", [](Program& p) { std::swap(p.classes[1].code[6], p.classes[1].code[7]); }, "CYC608",
        "classes[1].code[7].index[1]"},
+      {"IndexedNumber",  // which is no integer
+       [](Program& p) {
+         action<Compute>(p, 0, 5).op = Op::add;
+         action<Compute>(p, 0, 5).operands = {slot(2), slot(0)};
+         action<Compute>(p, 0, 5).indexed.emplace().number = slot(1);
+       },
+       "CYC611", "classes[0].code[5].indexed"},
+      {"IndexedProduct", [](Program& p) { action<Compute>(p, 0, 5).indexed.emplace().number = slot(1); },
+       "CYC611", "classes[0].code[5].indexed"},
       {"SlotId", [](Program& p) { action<Send>(p, 0, 4).source.slot = SlotId(3); }, "CYC607",
        "classes[0].code[4].source"},
       {"NoSlot", [](Program& p) { action<Send>(p, 0, 4).source.slot = SlotId(); }, "CYC607",
