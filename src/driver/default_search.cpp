@@ -162,7 +162,8 @@ class DefaultSearch {
     }
     constexpr auto any_number = std::numeric_limits<std::size_t>::max();
     if (!is_worth_it(usual)) {
-      try_defaults(most_of_one);
+      const poly::EffortLimit limit(most_operations_of_routes);
+      try_defaults(any_number);
       tried_.clear();
     }
     try_defaults(any_number);

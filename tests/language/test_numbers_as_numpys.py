@@ -284,3 +284,22 @@ def test_positional_arguments_are_in_numpys_order():
         ], name
         compared += 1
     assert compared > 120
+
+
+@cy.kernel
+def branch_that_nothing_takes(t):
+    for i in range(3):
+        never = i > i
+        if never:
+            t[i, 0] *= t[i + 1, i] - t[2, i + 1]  # NumPy has no difference of truth values
+        else:
+            t[i, 0] = i - t[i, 1]
+    return t
+
+
+def test_an_error_in_a_branch_that_nothing_takes_does_not_end_the_loop():
+    truths = np.arange(16).reshape(4, 4) % 3 == 0
+    expected = truths.copy()
+    for i in range(3):
+        expected[i, 0] = i - int(expected[i, 1])
+    np.testing.assert_array_equal(branch_that_nothing_takes(truths), expected)

@@ -18,13 +18,14 @@ from cyclotron.language.trace.conditions import Parted, both, truth
 from cyclotron.language.trace.statement import Scope
 from cyclotron.language.trace.trace import Trace, active_trace
 from cyclotron.language.values import broadcasting
-from cyclotron.language.values.affine import EVERYWHERE, Affine
+from cyclotron.language.values.affine import EVERYWHERE, Affine, intersection
 from cyclotron.language.values.array import Chosen, LazyArray, SymbolicArray, combine, held_tensor, operand
 from cyclotron.language.values.condition import Condition, Extremum, Piecewise
 from cyclotron.language.values.dispatch import PartialArray
 from cyclotron.language.values.host_arrays import constant
 from cyclotron.language.values.nodes import Access, Element
 from cyclotron.language.values.operations import apply, element, where
+from cyclotron.language.values.region import is_empty
 from cyclotron.language.values.scalar_type import ScalarType, promote
 from cyclotron.language.values.source_span import here, shape_error, trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
@@ -60,6 +61,17 @@ class _Arms:
     then: dict[str, Any] | None = None
 
 
+def _known_here(condition: Condition) -> Condition | bool:
+    """A condition on indices; its truth where the open loops leave it no choice."""
+    around = active_trace().region()
+    if all(map(is_empty, around)):
+        return condition
+    for one, known in ((condition, False), (condition.negated(), True)):
+        if all(map(is_empty, intersection(around, one.region))):
+            return known
+    return condition
+
+
 class Branches:
     """Both branches of a condition, one after the other.
 
@@ -70,6 +82,8 @@ class Branches:
     """
 
     def __init__(self, value: Element | Condition | bool, before: dict[str, Any]) -> None:
+        if isinstance(value, Condition):
+            value = _known_here(value)
         self.recorded = not isinstance(value, bool)
         if isinstance(value, bool):
             self._known = value

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any
 
-from cyclotron.language.trace.statement import Scope
+from cyclotron.language.trace.statement import Scope, region_of
 from cyclotron.language.trace.trace import active_trace
 from cyclotron.language.values import dispatch
 from cyclotron.language.values.affine import Affine, Constraint, Index, Region, affine
@@ -36,7 +36,8 @@ class _Block:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
         """Leave the block; what is wrong in one without a point is no error, as Python does not run it."""
-        runs = error is None or any(not is_empty(part) for part in self._trace.region())
+        own = region_of(self._trace.scopes[: self._depth + 1])
+        runs = error is None or any(not is_empty(part) for part in own)
         del self._trace.scopes[self._depth :]
         refused = isinstance(error, CyclotronError | ArithmeticError)
         return not runs and refused and not isinstance(error, InternalError)
