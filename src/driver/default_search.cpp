@@ -86,7 +86,7 @@ std::optional<std::int64_t> simulated_cycles(const program::Program& program) {
   }
 }
 
-/// How much slower a candidate is to compile than one of a kernel of one equation and one index, about.
+/// The time to compile a candidate, of which one for a kernel of one equation and one index takes 1, about.
 std::size_t cost_of(const recurrence::System& system) {
   const auto dimensions = schedule::index_names(system).size();
   return std::max<std::size_t>(system.equations.size() * dimensions * dimensions, 1);

@@ -48,7 +48,7 @@ def nothing_to_choose_from(x):
 
 @cy.kernel
 def rolled_along_nothing(A):
-    return cy.roll(A, 1)  # error: CYC122
+    return cy.roll(A, 1, axis=2)  # error: CYC122
 
 
 @cy.kernel
