@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import runpy
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,16 @@ def mark(kernel: cy.Kernel) -> tuple[int, str]:
     raise AssertionError(f"{kernel.name} marks no line")
 
 
+@pytest.fixture
+def usual_recursion_limit() -> Iterator[None]:
+    """Python's own limit: mypy, which other tests call, raises it."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    yield
+    sys.setrecursionlimit(before)
+
+
+@pytest.mark.usefixtures("usual_recursion_limit")
 @pytest.mark.parametrize("case", KERNELS)
 def test_refused(case: str, golden: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(HERE)
