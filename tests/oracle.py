@@ -290,6 +290,9 @@ def _apply(op: str, operands: list[Any], flags: set[str]) -> Any:
         return np.round(solved) if np.allclose(solved, np.round(solved), atol=1e-9) else solved
     if op in ("row_sum", "row_max"):
         return (np.sum if op == "row_sum" else np.max)(a, axis=1, keepdims=True)
+    if op.startswith("to_"):
+        converted = np.asarray(a).astype(op.removeprefix("to_"))
+        return converted[0, 0] if scalar else converted
     raise AssertionError(f"unknown operator {op}")
 
 

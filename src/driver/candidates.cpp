@@ -48,8 +48,11 @@ Expected<Compiled, Refusal> CandidateSearch::run(const schedule::Schedule& sched
   auto compiled =
       try_ways(schedule, limits, shortcuts ? std::vector{none, between_neighbours} : std::vector{shared});
   if (compiled || !is_far_ || limits.most < Limits{}.most) return compiled;
-  auto other = try_ways(schedule, limits, {routed});
-  return other ? std::move(other) : std::move(compiled);
+  for (const auto way : {routed, routed_in_turns}) {
+    auto other = try_ways(schedule, limits, {way});
+    if (other) return other;
+  }
+  return compiled;
 }
 
 Expected<Compiled, Refusal> CandidateSearch::try_ways(const schedule::Schedule& schedule, Limits limits,

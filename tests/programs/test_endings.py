@@ -533,3 +533,27 @@ def test_a_value_that_is_needed_after_its_loop_takes_no_place_an_iteration(sched
     np.testing.assert_array_equal(result.output, rolled.reference(u))
     assert max(result.steps.values()) < 12
     assert program.memory.fullest.data < 200
+
+
+@cy.kernel
+def nested_jacobi(u, f, steps, tolerance):
+    for _step in range(steps):
+        change = 1.0
+        while change > tolerance:
+            new = u.copy()
+            new[1:-1] = (u[:-2] + u[2:] + f[1:-1]) / 2
+            change = cy.max(cy.abs(new - u))
+            u = new
+        f[1:-1] += 0.1 * (u[2:] - u[:-2])
+    return u, f
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_loops_end_inside_a_loop_of_one_iteration(steps, recwarn):
+    arguments = np.zeros(6), np.ones(6), steps, 1e-2
+    program = nested_jacobi.compile(*arguments)
+    result = cy.run(program, backend="sim")
+    assert not [one for one in recwarn if "CYC331" in str(one.message)]
+    assert max(result.steps.values()) < 100 * steps
+    for found, right in zip(result.outputs.values(), nested_jacobi.reference(*arguments), strict=True):
+        np.testing.assert_array_equal(found, right)

@@ -152,7 +152,7 @@ def test_a_loop_is_a_graph_in_the_graph(golden: Callable[[str, str], None]) -> N
         "LA",
         "GA",
         "GS",
-        "whether_the_loop_at_line_37_goes_on",
+        "whether_the_loop_at_line_39_goes_on",
     }
     assert running_sum.compile(LA, GA, 2.0).graph.evaluate()["total"] == graph.evaluate()["total"]
 

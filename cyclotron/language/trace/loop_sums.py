@@ -17,6 +17,8 @@ from cyclotron.language.values.scalars import converted
 from cyclotron.language.values.source_span import trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
 
+_NUMBERS = (Element, int, float, complex, np.generic)
+
 
 def loop_sum(value: Any, total: Any, *, name: str, negative: bool = False) -> Any:
     """``r = il.added(r, il.sum(...), name="r")``: what a loop of `r += e` makes of a number or an array.
@@ -50,7 +52,10 @@ def loop_sum(value: Any, total: Any, *, name: str, negative: bool = False) -> An
 
 def _changes_nothing(total: Any, value: Any) -> bool:
     """Return whether a sum has no terms, and 0 would make another number of the value."""
-    if not isinstance(total, Reduce) or not all(map(is_empty, total.region)):
+    part = total
+    while isinstance(part, Apply) and len(part.operands) == 1:
+        part = part.operands[0]
+    if not isinstance(part, Reduce) or not all(map(is_empty, part.region)) or not isinstance(value, _NUMBERS):
         return False
     first = element(value)
     dtype, _ = promote("add", first.type, total.type)
@@ -83,7 +88,7 @@ def _as_added(total: Any, value: Any, negative: bool) -> Any:
         return total if dtype == total.dtype_name else total.summed(dtype)
     if not isinstance(total, Reduce):
         return total
-    if not isinstance(value, (Element, int, float, complex, np.generic)):
+    if not isinstance(value, _NUMBERS):
         return total
     first = element(value)
     if isinstance(first, Constant) and repr(first.value) == "-0.0" and not negative:

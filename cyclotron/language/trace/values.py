@@ -443,12 +443,18 @@ def _reduce(
         return _of_arrays(kind, index, region, term, span)
     if skip_empty and isinstance(expression, Reduce):
         region = _not_empty(region, expression)
-    if nothing and expression.dtype != "bool":  # Python's number; schedules may name the index
-        expression = Constant(_NEUTRAL[kind], span)
     if isinstance(expression, Constant):
         expression = retyped(explicit_cast(expression, expression.dtype), expression.type)
     known = range_of_reduction(kind, index, region, expression.type.range)
-    return Reduce(kind, index, region, expression, span, replace(expression.type, range=known))
+    result = Reduce(kind, index, region, expression, span, replace(expression.type, range=known))
+    return _of_nothing(result) if nothing and expression.dtype != "bool" else result
+
+
+def _of_nothing(value: Reduce) -> Element:
+    """Python's whole number, whatever the terms would be; schedules may name what those read."""
+    neutral = int(_NEUTRAL[value.kind])
+    real = operations.apply("real", value) if value.type.kind == "c" else value
+    return retyped(as_python(real, "int64"), ScalarType("int64", True, (neutral, neutral)))
 
 
 def _check_terms(kind: str, index: Index, made: Sequence[Statement]) -> None:

@@ -147,7 +147,9 @@ void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) co
   hand_over_far(id, true, starts, rules);
   for (const auto& offset : offsets) {
     // Routes lead there in the steps before; here, users would wait for each other.
-    if (is_routed(relays_) && time_step(offset) == 0 && hops(offset) > 0) continue;
+    if (is_routed(relays_) && relays_ != Relays::routed_in_turns && time_step(offset) == 0 &&
+        hops(offset) > 0)
+      continue;
     for (std::size_t f = 0; f < graph_.flows.size(); ++f) {
       const auto& other = graph_.flows[f];
       if (other.tensor != tensor || other.computed) continue;

@@ -141,14 +141,31 @@ class ExitAnalysis {
     return coefficient(access.index[axis.dimension], variable_) == 0;
   }
 
+  /// The value of an index of a loop around, if it has one in all equations of this loop.
+  [[nodiscard]] std::optional<std::int64_t> only_value(std::size_t variable) const {
+    std::optional<std::int64_t> result;
+    for (std::size_t e = 0; e < in_loop_.size(); ++e) {
+      if (!in_loop_[e]) continue;
+      const auto value = pinned(system_.equations[e], variable);
+      if (!value || (result && result != value)) return std::nullopt;
+      result = value;
+    }
+    return result;
+  }
+
   /// Number of iterations before its own that an equation of the loop reads; none where that is no one number, or of
   /// another run of the loop.
   [[nodiscard]] std::optional<std::int64_t> lag_of(const Access& access, const Axis& axis) const {
     for (const auto& [dimension, own] : axis.around) {
       const Affine& form = access.index[dimension];
       const auto variable = only_variable(form);
-      if (!variable || coefficient(form, *variable) != 1 || plain(form, *variable) != own)
-        return std::nullopt;
+      if (variable) {
+        if (coefficient(form, *variable) != 1 || plain(form, *variable) != own) return std::nullopt;
+        continue;
+      }
+      // Of a loop around with one iteration, subscripts are numbers.
+      const auto only = only_value(own.coefficients.size() - 1);
+      if (!only || form.constant != *only + own.constant) return std::nullopt;
     }
     const Affine& form = access.index[axis.dimension];
     if (coefficient(form, variable_) != 1 || only_variable(form) != variable_) return std::nullopt;
