@@ -2,6 +2,7 @@
 #include <pybind11/complex.h>
 #include <pybind11/stl.h>
 
+#include <cyclotron/poly/set.hpp>
 #include <cyclotron/recurrence/expand_arrays.hpp>
 #include <cyclotron/recurrence/split_strides.hpp>
 #include <cyclotron/recurrence/system.hpp>

@@ -5,6 +5,7 @@
 
 #include "bindings.hpp"
 #include "interruptible.hpp"
+#include "typed.hpp"
 
 namespace py = pybind11;
 namespace cyclotron::bindings {

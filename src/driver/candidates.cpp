@@ -78,7 +78,7 @@ Expected<Compiled, Refusal> CandidateSearch::try_ways(const schedule::Schedule& 
     if (obstacle == Obstacle::distance && is_limited)
       limits.most = std::min(limits.most, std::exchange(more_of_far, 0));
   }
-  return *first;
+  return first.value();
 }
 
 }  // namespace cyclotron::driver

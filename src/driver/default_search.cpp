@@ -382,7 +382,7 @@ class DefaultSearch {
       }
       if (!first) first = compiled.error();
     }
-    return *first;
+    return first.value();
   }
 
   /// That a refused placement would be much faster than the one that is taken. What loops compute in turn no placement

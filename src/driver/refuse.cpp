@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <cyclotron/driver/compile.hpp>
+
 namespace cyclotron::driver {
 
 namespace {

@@ -127,10 +127,10 @@ std::int64_t flops(Op op, Flags flags, std::span<const Shape> operands) {
     case Op::transpose: return 0;
     case Op::matmul:
     case Op::matmul_add:
-    case Op::matmul_subtract: return 2 * elements * product_size(op, flags, operands)->depth;
+    case Op::matmul_subtract: return 2 * elements * product_size(op, flags, operands).value().depth;
     case Op::syrk:
     case Op::syrk_add:
-    case Op::syrk_subtract: return n * (n + 1) * product_size(op, flags, operands)->depth;
+    case Op::syrk_subtract: return n * (n + 1) * product_size(op, flags, operands).value().depth;
     case Op::solve_triangular: return elements * ((flags & unit_diagonal) != 0 ? n - 1 : n);
     case Op::inv_triangular: return n * (n * n + 2) / 3;
     case Op::cholesky: return n * (n + 1) * (2 * n + 1) / 6;

@@ -13,6 +13,7 @@
 namespace cyclotron::poly {
 
 using detail::checked;
+using detail::forgive;
 using detail::own;
 using detail::Owned;
 using detail::take_int;

@@ -292,7 +292,7 @@ class ClassPrinter {
     const auto steps = from == "0" ? number : fmt::format("({}-{})", number, from);
     const auto first = element_of(named);
     const auto moved = at.stride == 1 ? steps : fmt::format("{}*{}", at.stride, steps);
-    const auto element = fmt::format("{}[{}]", at_(named), first == "0" ? moved : first + "+" + moved);
+    const auto element = fmt::format("{}[{}]", place_of(named), first == "0" ? moved : first + "+" + moved);
     const auto where = fmt::format("where {} <= {} <= {}", lower, number, affine(at.upper, names_));
     if (at.scatters)
       return fmt::format("{} ← {} + {}   {}", element, element, this->operand(compute.operands.back()),
@@ -301,7 +301,7 @@ class ClassPrinter {
     if (compute.op == Op::add) return fmt::format("{} ← {} + {}   {}", target, target, element, where);
     return fmt::format("{} ← {}   {} else {}", target, element, where, constant(at.neutral));
   }
-  [[nodiscard]] std::string at_(const SlotRef& reference) const {
+  [[nodiscard]] std::string place_of(const SlotRef& reference) const {
     return at(program_.grid_names, reference, false);
   }
 

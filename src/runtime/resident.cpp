@@ -101,23 +101,23 @@ std::int64_t fetch_cycles(const program::Program& program, std::size_t tensor, c
       .cycles;
 }
 
-void require_room(const program::Program& given, const std::vector<std::size_t>& resident) {
-  const program::Program program = with_resident(given, resident);
+void require_room(const program::Program& program, const std::vector<std::size_t>& resident) {
+  const program::Program kept = with_resident(program, resident);
   std::int64_t slots = 0;
   std::int64_t most = 0;  // a PE has no more than all of each
-  for (const auto& pe_class : program.classes) slots = std::max(slots, pe_class.memory_bytes);
+  for (const auto& pe_class : kept.classes) slots = std::max(slots, pe_class.memory_bytes);
   for (const std::size_t tensor : resident) {
-    most += static_cast<std::int64_t>(program::scalar_bytes(program.tensors[tensor]).value_or(0));
+    most += static_cast<std::int64_t>(program::scalar_bytes(kept.tensors[tensor]).value_or(0));
   }
-  if (slots + most <= program.machine.pe.memory_bytes) return;
-  PeArray array(program, false);
-  Room room(program);
+  if (slots + most <= kept.machine.pe.memory_bytes) return;
+  PeArray array(kept, false);
+  Room room(kept);
   for (const Pe& pe : array.pes()) {
     const auto bytes = room.of(array.pe(pe.ordinal));
     const std::int64_t own = pe.code->memory_bytes;
     std::int64_t needed = own;
     for (const std::int64_t some : bytes) needed += some;
-    if (needed > program.machine.pe.memory_bytes) no_room(program, array.name(pe.index), own, bytes, needed);
+    if (needed > kept.machine.pe.memory_bytes) no_room(kept, array.name(pe.index), own, bytes, needed);
   }
 }
 
