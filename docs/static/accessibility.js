@@ -1,4 +1,4 @@
-// What the theme leaves out for those who listen to a page or go through it by keyboard.
+// Names and roles that the theme leaves out, for those who listen to a page or go through it by keyboard.
 
 // Captions of the table of contents are headings, of a level.
 for (const caption of document.querySelectorAll('[role="heading"]:not([aria-level])')) {
@@ -22,7 +22,7 @@ if (!document.querySelector("h1")) {
   document.querySelector("article, main")?.prepend(title);
 }
 
-// What scrolls is reached by the Tab key, so that the arrows move it.
+// Boxes that scroll are reached by the Tab key, so that the arrows move them.
 function reachScrolling() {
   for (const element of document.querySelectorAll("pre, .table-wrapper, .output, .math")) {
     if (element.scrollWidth > element.clientWidth) {

@@ -160,19 +160,18 @@ class DefaultSearch {
       try_others(budget_,
                  [&](const schedule::Placement& placement) { return placement.cycles < usual / far_faster; });
     }
-    constexpr auto any_number = std::numeric_limits<std::size_t>::max();
     if (!is_worth_it(usual)) {
       const poly::EffortLimit limit(most_operations_of_routes);
-      try_defaults(any_number);
-      tried_.clear();
+      try_defaults();
+      if (choices_.empty()) tried_.clear();
     }
-    try_defaults(any_number);
+    try_defaults();
     try_others(tried() + most_in_need, [](const schedule::Placement&) { return true; });
   }
 
-  void try_defaults(std::size_t most) {
+  void try_defaults() {
     for (const auto& placement : placements_.defaults) {
-      if (choices_.empty()) try_placement(placement, most);
+      if (choices_.empty()) try_placement(placement, std::numeric_limits<std::size_t>::max());
     }
   }
 

@@ -321,6 +321,8 @@ class _WithNoise(ast.NodeTransformer):
             return _call("_sum_of_some" if some else "_started", node.args[0] if some else node)
         if isinstance(called, ast.Attribute) and called.attr in (*FUNCTIONS, *SUMS):
             if isinstance(called.value, ast.Name) and called.value.id in ("cy", "np", "math"):
+                if called.value.id == "math" and called.attr in SUMS:
+                    return node  # Python's, one by one
                 called.value.id = "cy"
                 return node
             call = _call("_method", ast.Constant(called.attr), called.value, *node.args)
