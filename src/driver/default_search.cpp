@@ -9,6 +9,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string>
 #include <tuple>
@@ -287,9 +288,8 @@ class DefaultSearch {
       }
     }
     std::ranges::stable_sort(hopes, {}, &Hope::cycles);
-    hopes.resize(std::min(hopes.size(), most_inwards));
     const poly::EffortLimit limit(most_operations_inwards);
-    for (const auto& [cycles, inwards, routed] : hopes) {
+    for (const auto& [cycles, inwards, routed] : hopes | std::views::take(most_inwards)) {
       if (cycles >= best) break;
       try_order(*inwards, most_of_one, routed);
       if (choices_.back().cycles) best = std::min(best, static_cast<double>(*choices_.back().cycles));
