@@ -5,6 +5,7 @@
 #include <cyclotron/recurrence/verify.hpp>
 
 #include "evaluate.hpp"
+#include "golden.hpp"
 #include "sample_systems.hpp"
 
 namespace cyclotron::testing {
