@@ -44,10 +44,19 @@ namespace cyclotron::poly::detail {
 }
 [[noreturn]] void out_of_operations(isl_ctx* ctx);
 
+/// The last error came of the limit on operations. isl's parser calls any end of its work a syntax error, but where no
+/// operations are left, nothing can be allocated either.
+inline bool is_out_of_operations(isl_ctx* ctx) {
+  if (isl_ctx_last_error(ctx) == isl_error_quota) return true;
+  isl_space* space = isl_space_params_alloc(ctx, 0);
+  isl_space_free(space);
+  return space == nullptr;
+}
+
 /// isl returned an error: the work was called off, out of operations, or a bug of ours.
 [[noreturn]] inline void isl_failed(isl_ctx* ctx) {
   check_interrupt();
-  if (isl_ctx_last_error(ctx) == isl_error_quota) out_of_operations(ctx);
+  if (is_out_of_operations(ctx)) out_of_operations(ctx);
   const char* text = isl_ctx_last_error_msg(ctx);
   isl_ctx_reset_error(ctx);
   check_failed("isl", __FILE__, __LINE__, text == nullptr ? "unknown error" : text);
@@ -68,7 +77,7 @@ inline void checked(const Context& context, isl_stat status) {
 /// Forgets that isl found fault with what it was given. That it is out of operations, or was called off, is thrown.
 inline void forgive(const Context& context) {
   check_interrupt();
-  if (isl_ctx_last_error(context.get()) == isl_error_quota) out_of_operations(context.get());
+  if (is_out_of_operations(context.get())) out_of_operations(context.get());
   isl_ctx_reset_error(context.get());
 }
 
