@@ -139,6 +139,24 @@ def variance_of_what_it_assigns(n):
     return n
 
 
+def zero_is_added_to_elements(v):
+    return v[2] + 0, 0 + v[2], v[2] + 0.0, v[2] + -0.0, sum(v[k] for k in range(2, 3)) + 0
+
+
+def zero_is_added_to_a_carried_number(v):
+    total = -0.0
+    for k in range(2, 3):
+        total += v[k]
+    total = total + 0
+    return total
+
+
+def between_infinite_points(v):
+    xp, fp = cy.array([0.0, 1.0, 2.0, np.inf]), cy.array([-np.inf, np.inf, 4.0, 4.0])
+    x = cy.array([-np.inf, -0.0, 0.5, 1.0, 1.5, 2.0, 3.0, np.inf, np.nan])
+    return cy.interp(x, xp, fp), cy.interp(x, xp[1:2], fp[1:2])
+
+
 V = np.array([-3.0, -np.inf, -0.0, 4.0])
 W = np.array([1.5, 2.0, -0.25], "float32")
 N = np.array([65536, -3, -9223372036854775808, 12])
@@ -146,7 +164,7 @@ N = np.array([65536, -3, -9223372036854775808, 12])
 
 def as_numpy(kernel, arguments):
     """Run the text of a kernel with NumPy."""
-    names = {"cy": np, "math": math}
+    names = {"cy": np, "np": np, "math": math}
     exec(inspect.getsource(kernel), names)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -179,6 +197,9 @@ def as_numpy(kernel, arguments):
         (no_elements_of_a_new_axis, [V]),
         (reads_what_it_strides_over, [V]),
         (variance_of_what_it_assigns, [N]),
+        (zero_is_added_to_elements, [V]),
+        (zero_is_added_to_a_carried_number, [V]),
+        (between_infinite_points, [V]),
     ],
     ids=lambda one: getattr(one, "__name__", ""),
 )

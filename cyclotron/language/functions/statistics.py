@@ -443,16 +443,31 @@ def interp(x: Any, xp: Any, fp: Any, left: float | None = None, right: float | N
     at, places, values = (materialized(operand(one).astype("float64")) for one in (x, xp, fp))
     flat = ravel(at)
     last = len(places) - 1
-    below = reductions.sum(places[None] <= flat[:, None], 1) - 1
-    below = materialized(f.minimum(f.maximum(below, 0), max(last - 1, 0)))
-    slopes = diff(values) / diff(places)
-    slope, start, value = (take_along_axis(one, below, 0) for one in (slopes, places, values))
-    found = slope * (flat - start) + value
-    found = f.where(flat < places[0], values[0] if left is None else left, found)
-    found = f.where(flat == places[last], values[last], found)
-    found = f.where(flat > places[last], values[last] if right is None else right, found)
-    found = f.where(f.isnan(flat), flat, found)
+    before = values[0] if left is None else left
+    after = values[last] if right is None else right
+    found = values[last]
+    if last:
+        below = reductions.sum(places[None] <= flat[:, None], 1) - 1
+        below = materialized(f.minimum(f.maximum(below, 0), last - 1))
+        found = f.where(flat == places[last], values[last], _on_line(flat, places, values, below))
+        found = f.where(f.isnan(flat), flat, found)
+    found = f.where(flat < places[0], before, f.where(flat > places[last], after, found))
     return found if at.ndim == 1 else found.reshape(at.shape)
+
+
+def _on_line(at: Any, places: Any, values: Any, below: Any) -> Any:
+    """The values on the lines that begin at points of a table, as NumPy finds them where some are infinite.
+
+    Those that are NaN from the beginning of a line may be a number from its end.
+    """
+    (start, first), (end, second) = (
+        [take_along_axis(one, which, 0) for one in (places, values)] for which in (below, below + 1)
+    )
+    slope = materialized((second - first) / (end - start))
+    found = materialized(slope * (at - start) + first)
+    from_end = materialized(slope * (at - end) + second)
+    level = f.where(f.isnan(from_end) & (first == second), first, from_end)
+    return f.where(at == start, first, f.where(f.isnan(found), level, found))
 
 
 @numpy_function(np.histogram, role="whole arrays")

@@ -10,7 +10,7 @@ from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import LazyArray, SymbolicArray, operand
 from cyclotron.language.values.dispatch import PartialArray
 from cyclotron.language.values.nodes import Apply, Constant, Element, Reduce, accesses, onward
-from cyclotron.language.values.operations import element, where
+from cyclotron.language.values.operations import add, element, where
 from cyclotron.language.values.region import is_empty
 from cyclotron.language.values.scalar_type import promote
 from cyclotron.language.values.scalars import converted
@@ -35,7 +35,7 @@ def loop_sum(value: Any, total: Any, *, name: str, negative: bool = False) -> An
         if _changes_nothing(total, value):
             return value
         total = _as_added(total, value, negative)
-        return _in_order(value - total if negative else value + total)
+        return _in_order(value - total if negative else add(value, total, starts=True))
     view = value.whole()
     assert view is not None
     array = operand(total)

@@ -82,20 +82,23 @@ def array_of(values: Sequence[object]) -> Array | PartialArray | None:
     return None
 
 
-def add(left: object, right: object) -> Element:
-    """The sum; the zero with which Python's ``sum`` starts is dropped."""
+def add(left: object, right: object, *, starts: bool = False) -> Element:
+    """The sum, without a zero that changes nothing: 0.0 changes -0.0, unless it is where a sum `starts`."""
     if array_of((left, right)) is not None:
         return apply("add", left, right)
     a, b = element(left), element(right)
     for zero, other in ((a, b), (b, a)):
-        if isinstance(zero, Constant) and zero.value == 0 and _keeps_dtype(zero, other):
+        if isinstance(zero, Constant) and zero.value == 0 and _changes_nothing(zero, other, starts):
             return other
     return apply("add", a, b)
 
 
-def _keeps_dtype(number: Constant, other: Element) -> bool:
-    """Return whether what a number is added to has the dtype of the sum."""
-    return other.blocked or promote("add", number.type, other.type)[1].dtype == other.dtype
+def _changes_nothing(zero: Constant, other: Element, starts: bool) -> bool:
+    """Return whether what a zero is added to has the dtype of the sum, and its sign."""
+    if other.blocked:
+        return True
+    same_sign = starts or other.type.kind not in "fc" or repr(zero.value) == "-0.0"
+    return same_sign and promote("add", zero.type, other.type)[1].dtype == other.dtype
 
 
 def power(base: object, exponent: object) -> Element:
