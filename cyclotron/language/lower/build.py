@@ -13,7 +13,7 @@ from typing import Protocol, cast
 
 from cyclotron.language.lower import cases, nests
 from cyclotron.language.lower.fill_unassigned import completion
-from cyclotron.language.lower.quotients import spread
+from cyclotron.language.lower.quotients import counted, spread
 from cyclotron.language.lower.read_order import find_early_read
 from cyclotron.language.lower.stretch import stretched
 from cyclotron.language.trace.statement import Statement
@@ -113,7 +113,7 @@ def build(trace: Trace, builder: SystemBuilder) -> None:
     equations = recurrences(trace)
     if not isinstance(equations, TraceError):
         trace, equations = stretched(trace, equations, in_order=False)
-        _write(*spread(trace, equations, computed=True), builder)
+        _write(*spread(trace, counted(equations), computed=True), builder)
     elif nests.may_be_nest(trace):
         build_nest(trace, builder)
     else:
@@ -150,7 +150,7 @@ def build_nest(trace: Trace, builder: SystemBuilder) -> None:
     nest = nests.with_arrays(trace)
     equations = [part for statement in nest.equations for part in cases.split(nest, statement)]
     nest, equations = stretched(nest, equations, in_order=True)
-    nest, equations = spread(nest, equations, computed=False)
+    nest, equations = spread(nest, counted(equations), computed=False)
     places = [nests.text_position(part) for part in equations]
     _write(nest, equations, builder)
     builder.expand(

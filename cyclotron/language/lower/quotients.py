@@ -2,7 +2,7 @@
 
 In each case of a quotient its subscript is a form divided by a number, `(i - 1) / 2` of odd i. A tensor with
 an element for each value of the form holds those of which the quotient is whole, so that subscripts stay
-sums of multiples.
+sums of multiples. Where `y[i // 2]` is assigned the quotient gets an index of its own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from cyclotron.language.trace.statement import Statement
 from cyclotron.language.trace.trace import Trace
-from cyclotron.language.values.affine import Affine, Index
+from cyclotron.language.values.affine import Affine, Constraint, Index
 from cyclotron.language.values.nodes import Access, Element, Tensor, accesses, rebuild, transform
 from cyclotron.language.values.region import box
 
@@ -56,6 +56,57 @@ def spread(trace: Trace, equations: Equations, *, computed: bool) -> tuple[Trace
     result = [replace(equation, value=_reading(equation.value, wide)) for equation in equations]
     tensors = [*trace.tensors, *(tensor for tensor, _ in wide.values())]
     return replace(trace, tensors=tensors), [*copies, *result]
+
+
+def counted(equations: Equations) -> Equations:
+    """Give quotients that subscript what is assigned indices of their own: `y[q]`, where `2 * q` is `i - 1`.
+
+    Parameters
+    ----------
+    equations : list of Statement
+        Equations without conditional expressions, so that quotients are whole at all their points.
+
+    Returns
+    -------
+    list of Statement
+        The same, where sums of multiples of indices subscript what is assigned.
+    """
+    return [_counted(equation) for equation in equations]
+
+
+def _counted(equation: Statement) -> Statement:
+    taken = {loop.name for loop in equation.loops}
+    unused = (name for name in ("q", *(f"q{n}" for n in range(2, len(taken) + 9))) if name not in taken)
+    counts: list[tuple[Affine, Index]] = []
+    for form in equation.index:
+        if form.divisor > 1 and not any(form.same(other) for other, _ in counts):
+            counts.append((form, Index(next(unused), equation.span)))
+    if not counts:
+        return equation
+
+    def whole(index: tuple[Affine, ...]) -> tuple[Affine, ...]:
+        own = (next((count for one, count in counts if one.same(form)), None) for form in index)
+        return tuple(
+            form if count is None else Affine({count: 1}, 0) for form, count in zip(index, own, strict=True)
+        )
+
+    def changed(part: Element, operands: list[Element]) -> Element:
+        return replace(part, index=whole(part.index)) if isinstance(part, Access) else rebuild(part, operands)
+
+    loops = tuple(count for _, count in counts)
+    equal = [
+        Constraint(form.times(form.divisor).over(1).plus(Affine({count: -form.divisor}, 0)), equality=True)
+        for form, count in counts
+    ]
+    return replace(
+        equation,
+        index=whole(equation.index),
+        loops=(*equation.loops, *loops),
+        inside=(*equation.inside, *loops),
+        region=tuple((*part, *equal) for part in equation.region),
+        value=transform(equation.value, changed),
+        text=(*equation.text, *[0] * len(loops)),
+    )
 
 
 def _larger(trace: Trace, tensor: Tensor, steps: Sequence[int], number: int) -> Tensor:

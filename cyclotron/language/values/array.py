@@ -188,7 +188,6 @@ class SymbolicArray(Array):
     def __getitem__(self, key: object) -> Any:
         if has_places(key):
             return dispatch.call("gathered", self, key)
-        return self.taken(*subscripted(self.name, self.shape, key))
         cases = in_cases(key)
         return by_cases(self, cases) if cases else self.taken(*subscripted(self.name, self.shape, key))
 
@@ -326,6 +325,15 @@ def by_cases(array: Any, cases: Sequence[tuple[Region, Any]]) -> Any:
     return LazyArray(last.shape, last.dtype_name, lambda index: chosen(lambda part: part.at(index)), arrays)
 
 
+def assigned_by_cases(array: Any, key: object, value: object) -> bool:
+    """Assign to the elements that subscripts take in each of their cases; False where they have none."""
+    cases = in_cases(key)
+    for region, one in cases:
+        with dispatch.call("where", Condition(region)):
+            array[one] = value
+    return bool(cases)
+
+
 def update_in_place(op: str) -> Method:
     """Return the method of an operator that changes an array in place."""
     return lambda self, other: self._in_place(op, other)
@@ -423,6 +431,9 @@ class View(SymbolicArray):
     def __getitem__(self, key: object) -> Any:
         if has_places(key):
             return dispatch.call("gathered", self, key)
+        cases = in_cases(key)
+        if cases:
+            return by_cases(self, cases)
         view = self.taken(*subscripted(self.name, self.shape, key))
         return view if view.shape else view.at(())
 
@@ -430,6 +441,8 @@ class View(SymbolicArray):
         self.check_writable()
         if has_places(key):
             dispatch.call("scattered", self, key, value)
+            return
+        if assigned_by_cases(self, key, value):
             return
         if has_bounds_of_data(key):
             dispatch.call("assign_by_bounds", self, key, value)

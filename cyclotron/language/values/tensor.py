@@ -12,6 +12,7 @@ from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import (
     SymbolicArray,
     View,
+    assigned_by_cases,
     by_cases,
     check_scalars,
     combine,
@@ -19,7 +20,6 @@ from cyclotron.language.values.array import (
 )
 from cyclotron.language.values.blocked import Extent
 from cyclotron.language.values.broadcasting import Shape
-from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.dispatch import Array, in_place
 from cyclotron.language.values.nodes import Access, Element, Tensor
 from cyclotron.language.values.source_span import here, trace_error
@@ -76,11 +76,7 @@ class SymbolicTensor(Tensor, SymbolicArray):
         return dispatch.call("read_by_bounds", self, key) if has_bounds_of_data(key) else self.whole()[key]
 
     def __setitem__(self, key: object, value: object) -> None:
-        cases = in_cases(key)
-        for region, one in cases:
-            with dispatch.call("where", Condition(region)):
-                self[one] = value
-        if cases:
+        if assigned_by_cases(self, key, value):
             return
         if self._names_an_element(key):
             self.owner.assign(self, self.subscripts(key), value)
