@@ -687,6 +687,7 @@ def simulate(
     threads: int = 0,
     steps: Sequence[int] = [],
     resident: Sequence[int] = [],
+    most_work: int = 0,
     progress: Callable[[float], bool] | None = None,
 ) -> dict[str, Any]:
     """Run on the cycle-accurate simulator; outputs are written into their arrays."""

@@ -16,7 +16,7 @@ from cyclotron.language.values.context import ACTIVE
 from cyclotron.machine.machine import Machine
 from cyclotron.runtime.run import run
 from cyclotron.schedule.schedule import Schedule
-from cyclotron.support.errors import LegalityError, ShapeError, TraceError
+from cyclotron.support.errors import ShapeError, TraceError
 
 if TYPE_CHECKING:
     from cyclotron.graph import Graph
@@ -63,8 +63,8 @@ class Kernel(language.Kernel, Generic[_P, _R]):
     def __call__(self, *args: Any, **kwargs: Any) -> _R:
         """Compile for these arguments (cached) and run on threads; returns arrays as the function does.
 
-        Tiles are computed by an array of PEs, which threads share; scalars by one PE, in vectors. A kernel
-        that another one calls becomes a part of that.
+        Tiles are computed by an array of PEs, which threads share; scalars by one PE, or by one for each
+        thread, in vectors. A kernel that another one calls becomes a part of that.
         """
         context = ACTIVE.get()
         result: _R = (
@@ -169,7 +169,7 @@ class Kernel(language.Kernel, Generic[_P, _R]):
                     help="compile, and run on the ranks: "
                     f'cy.run({self.name}.compile(...), ..., backend="mpi")',
                 )
-        outputs = run(self._compile_for_call(values), backend="local").outputs
+        outputs = run(self, *values, backend="local").outputs
         if self.returns == "single":
             return next(iter(outputs.values()))
         if self.returns == "tuple":
@@ -179,15 +179,6 @@ class Kernel(language.Kernel, Generic[_P, _R]):
             output in (name, f"{name}_out") for name, output in zip(names, outputs, strict=True)
         )
         return dict(zip(names, outputs.values(), strict=True)) if in_place else outputs
-
-    def _compile_for_call(self, values: tuple[Any, ...]) -> Program:
-        """Tiles on many PEs, for threads to share; scalars on one, where loops over them run in vectors."""
-        if not any(isinstance(value, Blocked) for value in values):
-            try:
-                return compile_kernel(self, values, Schedule(), None)
-            except LegalityError:
-                pass  # no order of the loops that was tried is one PE's: the default says what is wrong
-        return compile_kernel(self, values, None, None)
 
 
 @overload

@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
+from cyclotron.compiler.defaults import Placements
 from cyclotron.compiler.program import Program
 from cyclotron.compiler.recurrences import Recurrences
 from cyclotron.language import Kernel
@@ -20,6 +21,7 @@ class KernelCache:
 
     systems: dict[Any, Recurrences] = dataclasses.field(default_factory=dict)
     programs: dict[Any, Program] = dataclasses.field(default_factory=dict)
+    placements: dict[Any, Placements[Program]] = dataclasses.field(default_factory=dict)
 
 
 def cache_of(kernel: Kernel) -> KernelCache:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 import weakref
 from typing import Any
 
@@ -10,6 +10,7 @@ from cyclotron import _core
 from cyclotron.compiler.cache import KernelCache, cache_key, cache_of, insert
 from cyclotron.compiler.case import Case, note
 from cyclotron.compiler.constants import with_constants
+from cyclotron.compiler.defaults import Placements, Workers, unlimited
 from cyclotron.compiler.deferred import deferred, store_program
 from cyclotron.compiler.dump import Dump
 from cyclotron.compiler.performance import performance_warnings
@@ -17,25 +18,9 @@ from cyclotron.compiler.program import Program, require_machine
 from cyclotron.compiler.recurrences import Recurrences, recurrences_of
 from cyclotron.language import Kernel
 from cyclotron.machine.machine import Machine
-from cyclotron.machine.parts import PE, UNBOUNDED, Link
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.call_site import errors_at_call, warn_at_call
 from cyclotron.support.errors import CyclotronError, ScheduleError
-
-# The machine where none is given: as large as the program needs, unit costs.
-_DEEP = Link(depth=UNBOUNDED)
-_UNLIMITED = Machine(link=_DEEP, broadcast=_DEEP, pe=PE(memory=1 << 40))
-
-
-def unlimited(schedule: Schedule | None) -> Machine:
-    """Return the machine that is compiled for where none is given: ample, with rings for a rotation.
-
-    Parameters
-    ----------
-    schedule : Schedule or None
-    """
-    rings = schedule is not None and schedule.rotations
-    return dataclasses.replace(_UNLIMITED, topology="torus") if rings else _UNLIMITED
 
 
 def compile_kernel(
@@ -43,7 +28,8 @@ def compile_kernel(
 ) -> Program:
     """Compile a kernel for bound arguments; equal shapes, dtypes, schedules and machines compile once.
 
-    Shapes and dtypes are traced once, for whatever schedules and machines.
+    Shapes and dtypes are traced once, for whatever schedules and machines. Where neither is given the program
+    has `Program.placements`, by which threads and ranks run.
 
     Parameters
     ----------
@@ -69,12 +55,11 @@ def compile_kernel(
     if program is None:
         dump = Dump(kernel)
         try:
-            recurrences = cache.systems.get(traced)
-            if recurrences is None:
-                recurrences = recurrences_of(kernel, values)
-                insert(cache.systems, traced, recurrences)
+            recurrences = _traced(kernel, values, cache, traced)
             dump.recurrences(recurrences, schedule, target)
             program = _compile(kernel, recurrences, schedule, target)
+            if schedule is None and machine is None:
+                program = program.with_placements(_placements(kernel, recurrences, cache, traced))
         except CyclotronError as error:
             dump.error(error)
             raise
@@ -83,23 +68,68 @@ def compile_kernel(
     return program.with_arguments(values)
 
 
-def _warn(compiled: _core.Compiled) -> bool:
+def compile_on(kernel: Kernel, values: tuple[Any, ...], workers: Workers) -> Program:
+    """Compile a kernel for threads or ranks, where neither a schedule nor a machine is given.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    values : tuple
+        From `Kernel.bind`.
+    workers : Workers
+    """
+    traced = cache_key(kernel, values)
+    cache = cache_of(kernel) if traced is not None else KernelCache()
+    placements = cache.placements.get(traced)
+    if placements is None:
+        recurrences = _traced(kernel, values, cache, traced)
+        placements = _placements(kernel, recurrences, cache, traced)
+    program = placements.on(workers)
+    if program is None:
+        return compile_kernel(kernel, values, None, None)
+    note(Case(weakref.ref(kernel), values, program.schedule, None))
+    return program.with_arguments(values)
+
+
+def _traced(kernel: Kernel, values: tuple[Any, ...], cache: KernelCache, traced: Any) -> Recurrences:
+    recurrences = cache.systems.get(traced)
+    if recurrences is None:
+        recurrences = recurrences_of(kernel, values)
+        insert(cache.systems, traced, recurrences)
+    return recurrences
+
+
+def _placements(
+    kernel: Kernel, recurrences: Recurrences, cache: KernelCache, traced: Any
+) -> Placements[Program]:
+    placements = cache.placements.get(traced)
+    if placements is None:
+        placements = Placements(recurrences, functools.partial(_compile, kernel, recurrences, quiet=True))
+        insert(cache.placements, traced, placements)
+    return placements
+
+
+def _warn(compiled: _core.Compiled, quiet: bool) -> bool:
     """Warn of what makes a program slow; return whether something does: a program on disk would not say."""
     warnings = performance_warnings(compiled)
-    for warning in warnings:
+    for warning in () if quiet else warnings:
         warn_at_call(warning)
     return bool(warnings)
 
 
 def _compile(
-    kernel: Kernel, recurrences: Recurrences, schedule: Schedule | None, machine: Machine
+    kernel: Kernel,
+    recurrences: Recurrences,
+    schedule: Schedule | None,
+    machine: Machine,
+    quiet: bool = False,
 ) -> Program:
     cached = deferred(recurrences, schedule, machine)
     with errors_at_call():
         compiled: Any = cached or _core.compile(
             recurrences.core, schedule.to_core() if schedule else None, machine.to_core()
         )
-    if cached is None and not _warn(compiled):
+    if cached is None and not _warn(compiled, quiet):
         store_program(recurrences, schedule, machine, compiled)
     if Schedule.from_core(compiled.schedule).reorders_reductions:
         recurrences = Recurrences(compiled.system, recurrences.constants)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cyclotron.compiler.dataflow import Dataflow
+    from cyclotron.compiler.defaults import Placements
     from cyclotron.compiler.explain import Explanation
     from cyclotron.compiler.memory_map import MemoryMap
     from cyclotron.compiler.pe_class import PeClass
@@ -71,6 +72,9 @@ class Program:
         True where no schedule was given and the compiler took its default.
     kernel : Kernel or None
         What it was compiled from. None for a loaded program.
+    placements : Placements or None
+        The programs that threads and ranks run instead, with the same bits, where neither a schedule nor a
+        machine was given; else None.
 
     Examples
     --------
@@ -97,8 +101,10 @@ class Program:
         compiled: _core.Compiled | None = None,
         machine: Machine | None = None,
         constants: dict[str, NDArray[Any]] | None = None,
+        placements: Placements[Program] | None = None,
     ) -> None:
         self.core = core
+        self.placements = placements
         self._constants = constants
         self.kernel = kernel
         self.arguments = arguments
@@ -331,10 +337,23 @@ class Program:
         arguments : tuple
             From `Kernel.bind`.
         """
-        return self._with(self.core, self.machine, arguments)
+        return self._with(self.core, self.machine, arguments, self.placements)
+
+    def with_placements(self, placements: Placements[Program]) -> Program:
+        """Return the same program, instead of which threads and ranks run others.
+
+        Parameters
+        ----------
+        placements : Placements
+        """
+        return self._with(self.core, self.machine, placements=placements)
 
     def _with(
-        self, core: _core.Program, machine: Machine | None, arguments: tuple[Any, ...] | None = None
+        self,
+        core: _core.Program,
+        machine: Machine | None,
+        arguments: tuple[Any, ...] | None = None,
+        placements: Placements[Program] | None = None,
     ) -> Program:
         """Return the same compilation with other PE programs, or for other arguments."""
         return Program(
@@ -345,6 +364,7 @@ class Program:
             compiled=self._compiled,
             machine=machine,
             constants=self.constants,
+            placements=placements,
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from cyclotron import _core
-from cyclotron.compiler.compile import compile_kernel, unlimited
+from cyclotron.compiler.compile import compile_kernel
+from cyclotron.compiler.defaults import unlimited
 from cyclotron.compiler.program import Program
 from cyclotron.explore.sweep_axes import (
     Named,

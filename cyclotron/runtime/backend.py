@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.analysis.rank_profile import Profile
+from cyclotron.compiler.defaults import Workers
 from cyclotron.compiler.program import Program
 from cyclotron.language.trace.early_exit import is_ending
 from cyclotron.language.trace.prints import printed_by
@@ -118,6 +119,9 @@ class Backend:
         Takes the program, and raises where the backend cannot run it, before the inputs are looked at.
     keep : callable or None
         Takes program and options; returns a `Residence`. None: it keeps nothing between runs.
+    workers : callable or None
+        Takes options and inputs; returns the threads or ranks that a program without a given machine is
+        placed on, or None where it runs as it is. None: it always does.
     """
 
     name: str
@@ -126,6 +130,23 @@ class Backend:
     distributed: bool = False
     check: Callable[[Program], None] | None = None
     keep: Callable[[Program, Options], Residence] | None = None
+    workers: Callable[[Options, Sequence[Any]], Workers | None] | None = None
+
+    def placed(self, program: Program, options: Options, inputs: Sequence[Any] = ()) -> Program:
+        """Return the program that runs: the same or, of scalars without a given machine, that of its workers.
+
+        Parameters
+        ----------
+        program : Program
+        options : Options
+        inputs : sequence
+            Those of the run, as far as they are known.
+        """
+        if program.placements is None or self.workers is None:
+            return program
+        workers = self.workers(options, inputs)
+        chosen = None if workers is None else program.placements.on(workers)
+        return program if chosen is None else chosen.with_arguments(program.arguments)
 
 
 def empty_outputs(program: Program) -> dict[str, NDArray[Any]]:

@@ -77,6 +77,7 @@ def resident(
     chosen = backend_of(backend)
     options = Options(threads=threads, ranks=ranks, deal=deal, event_limit=event_limit)
     check_options(chosen, options)
+    program = chosen.placed(program, options)
     if chosen.keep is None:
         raise invalid_option(
             f"the {chosen.name} backend keeps nothing between runs",

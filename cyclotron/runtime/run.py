@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cyclotron.compiler.case import Case, note
+from cyclotron.compiler.compile import compile_kernel, compile_on
 from cyclotron.compiler.program import Program, require_program
-from cyclotron.language import Blocked
+from cyclotron.language import Kernel
 from cyclotron.mpi.distributed_array import Distributed
 from cyclotron.mpi.layout import Layout
 from cyclotron.runtime.backend import Backend, Engine, Options
@@ -40,8 +40,8 @@ _HELP = {
 
 
 def run(
-    program: Program,
-    *inputs: NDArray[Any] | Blocked | Distributed,
+    program: Program | Kernel,
+    *inputs: Any,
     backend: str = "local",
     ranks: int | None = None,
     deal: Layout | None = None,
@@ -51,16 +51,19 @@ def run(
     engine: Engine = "auto",
     steps: Mapping[str, int] | None = None,
 ) -> Result:
-    """Run a compiled program once.
+    """Run a compiled program, or a kernel, once.
 
     Parameters
     ----------
-    program : Program
-        From `Kernel.compile` or `load`.
+    program : Program or Kernel
+        From `Kernel.compile` or `load`; a kernel is compiled for its arguments, once for equal shapes. Where
+        it was compiled without a schedule and a machine, and its elements are scalars, ``local`` and ``mpi``
+        run a program that is placed on their threads or ranks instead, `Result.program`: one PE for each, or
+        one in all where that is faster, with the bits of the array of PEs that ``sim`` runs.
     *inputs : ndarray, Blocked or Distributed
         One for each input tensor, in order, with the shape and dtype that the program was compiled for; by
         default those bound at compile time. Where one is distributed and the backend ``mpi``, the outputs
-        stay distributed: in the program's tiles, where they are computed.
+        stay distributed: in the program's tiles, where they are computed. Of a kernel its arguments.
     backend : {"local", "sim", "mpi", "numpy"}
         Threads of this process, the cycle-accurate simulator, MPI ranks, or the kernel's own Python body.
         The compiled backends give the same bits.
@@ -120,10 +123,15 @@ def run(
     [[1.0, 1.0], [1.0, 1.0]]
     >>> cy.run(program, backend="sim", functional=False).cycles > 0
     True
+    >>> cy.run(matmul, np.eye(3), np.ones((3, 2))).output.shape
+    (3, 2)
     """
-    require_program(program, "run()")
     chosen = backend_of(backend)
     options = Options(functional, threads, ranks, deal, event_limit, engine)
+    if isinstance(program, Kernel):
+        check_options(chosen, options)
+        program, inputs = _compiled(program, inputs, chosen, options)
+    require_program(program, "run()")
     if program.kernel is not None:
         given = {name: value for name, value in vars(options).items() if value is not getattr(Options, name)}
         kernel = weakref.ref(program.kernel)
@@ -131,6 +139,7 @@ def run(
     check_options(chosen, options)
     if steps is not None:
         options = replace(options, steps=_checked_steps(program, steps, chosen, options))
+    program = chosen.placed(program, options, inputs)
     started = time.perf_counter()
     if chosen.check is not None:
         chosen.check(program)
@@ -141,6 +150,26 @@ def run(
     if execution.raised:
         warn_as_numpy(program, arrays, execution.raised, seconds)
     return pop_exit_flags(pop_prints(Result(program, chosen.name, execution, seconds)))
+
+
+def _compiled(
+    kernel: Kernel, arguments: tuple[Any, ...], backend: Backend, options: Options
+) -> tuple[Program, tuple[Any, ...]]:
+    """A kernel's program for a backend, and the distributed ones of its inputs with all others; or no inputs.
+
+    Without inputs a run takes those that are bound.
+    """
+    values = kernel.bind(*arguments)
+    workers = None if backend.workers is None else backend.workers(options, arguments)
+    if workers is None:
+        program = compile_kernel(kernel, values, None, None)
+    else:
+        program = compile_on(kernel, values, workers)
+    if not any(isinstance(argument, Distributed) for argument in arguments):
+        return program, ()
+    named = dict(zip(kernel.signature.parameters, arguments, strict=False))
+    inputs = {**program.inputs(), **{n: v for n, v in named.items() if isinstance(v, Distributed)}}
+    return program, tuple(inputs[t["name"]] for t in program.tensors if t["role"] == "input")
 
 
 def check_options(backend: Backend, options: Options) -> None:

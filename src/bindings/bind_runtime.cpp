@@ -79,7 +79,7 @@ runtime::Engine engine_of(const std::string& name) {
 Dict simulate(const program::Program& program, const std::vector<py::array>& arrays, bool functional,
               std::int64_t event_limit, const std::string& engine, int threads,
               const std::vector<std::int64_t>& steps, const std::vector<std::size_t>& resident,
-              const ProgressCallback& progress) {
+              std::int64_t most_work, const ProgressCallback& progress) {
   const runtime::SimulatorOptions options{.functional = functional,
                                           .event_limit = event_limit,
                                           .engine = engine_of(engine),
@@ -89,7 +89,8 @@ Dict simulate(const program::Program& program, const std::vector<py::array>& arr
   const auto views = functional ? to_views(program, arrays) : runtime::Arrays{};
   auto [timing, raised] = interruptibly(
       owners_of(program, arrays),
-      [&program, views, options](const auto& call) {
+      [&program, views, options, most_work](runtime::Progress call) {
+        if (most_work > 0) call.most_work = most_work;
         return runtime::with_raised_flags([&] { return runtime::simulate(program, views, options, call); });
       },
       progress);
@@ -134,7 +135,8 @@ void bind_runtime(py::module_& module) {
   module.def("simulate", &simulate, py::arg("program"), py::arg("arrays"), py::kw_only(),
              py::arg("functional") = true, py::arg("event_limit") = 200'000, py::arg("engine") = "auto",
              py::arg("threads") = 0, py::arg("steps") = std::vector<std::int64_t>{},
-             py::arg("resident") = std::vector<std::size_t>{}, py::arg("progress") = py::none(),
+             py::arg("resident") = std::vector<std::size_t>{}, py::arg("most_work") = 0,
+             py::arg("progress") = py::none(),
              "Run on the cycle-accurate simulator; outputs are written into their arrays.");
   module.def(
       "run_local", &run_local, py::arg("program"), py::arg("arrays"), py::kw_only(), py::arg("threads") = 0,

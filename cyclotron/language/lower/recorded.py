@@ -9,11 +9,18 @@ from cyclotron import _core
 
 
 class RecordedSystem(_core.System):
-    """A system of the core, with a digest of all that it was made by: values, places in the text, order."""
+    """A system of the core, with a digest of all that it was made by: values, places in the text, order.
+
+    Attributes
+    ----------
+    reduction_indices : set of str
+        Those of sums and other reductions that were added as such.
+    """
 
     def __init__(self, kernel: str) -> None:
         super().__init__(kernel)
         self._digest = hashlib.sha256(kernel.encode("utf-8", "surrogatepass"))
+        self.reduction_indices: set[str] = set()
 
     def add_tensor(self, *parts: Any, **named: Any) -> int:
         self._note("tensor", parts, named)
@@ -35,9 +42,10 @@ class RecordedSystem(_core.System):
         self._note("apply", parts, named)
         return super().add_apply(*parts, **named)
 
-    def add_reduce(self, *parts: Any, **named: Any) -> int:
-        self._note("reduce", parts, named)
-        return super().add_reduce(*parts, **named)
+    def add_reduce(self, kind: str, index: str, *parts: Any, **named: Any) -> int:
+        self._note("reduce", (kind, index, *parts), named)
+        self.reduction_indices.add(index)
+        return super().add_reduce(kind, index, *parts, **named)
 
     def add_equation(self, *parts: Any, **named: Any) -> None:
         self._note("equation", parts, named)

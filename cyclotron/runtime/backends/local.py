@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron import _core
+from cyclotron.compiler.defaults import Workers
 from cyclotron.compiler.program import Program
 from cyclotron.runtime.backend import Backend, Execution, Options, arrays_of, empty_outputs
+from cyclotron.support.environment import threads
 from cyclotron.support.progress import progress_bar
+
+_SECONDS_PER_MESSAGE = 2e-8  # in a queue between threads
+
+
+def workers(options: Options, inputs: Sequence[Any]) -> Workers:
+    """Return the threads of a run."""
+    return Workers(options.threads or threads(), _SECONDS_PER_MESSAGE)
 
 
 def execute(program: Program, arrays: list[NDArray[Any]], options: Options) -> Execution:
@@ -70,4 +79,4 @@ class LocalResidence:
         self.arrays.clear()
 
 
-BACKEND = Backend("local", run, options=("threads",), keep=LocalResidence)
+BACKEND = Backend("local", run, options=("threads",), keep=LocalResidence, workers=workers)

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cyclotron import mpi
 from cyclotron.analysis.rank_profile import profile_of
+from cyclotron.compiler.defaults import Workers
 from cyclotron.compiler.program import Program
+from cyclotron.mpi.distributed_array import ranks_of
 from cyclotron.runtime.backend import Backend, Execution, Options
+
+_SECONDS_PER_MESSAGE = 1e-6  # of one scalar, between processes of one computer
+
+
+def workers(options: Options, inputs: Sequence[Any]) -> Workers | None:
+    """Return the ranks of a run; None where the caller deals out the PEs."""
+    if options.deal is not None:
+        return None
+    holders = ranks_of(inputs, options.ranks)
+    ranks = mpi.rank_count(options.ranks) if holders is None else holders.ranks
+    return Workers(ranks, _SECONDS_PER_MESSAGE)
 
 
 def run(program: Program, inputs: Mapping[str, Any], options: Options, /) -> Execution:
@@ -41,4 +54,11 @@ class MpiResidence:
         return _execution(self._program, {}, self._arrays.accounts(self._event_limit))
 
 
-BACKEND = Backend("mpi", run, options=("ranks", "deal", "event_limit"), distributed=True, keep=MpiResidence)
+BACKEND = Backend(
+    "mpi",
+    run,
+    options=("ranks", "deal", "event_limit"),
+    distributed=True,
+    keep=MpiResidence,
+    workers=workers,
+)

@@ -1,0 +1,170 @@
+"""Placements where neither a schedule nor a machine is given: what runs on threads and on ranks.
+
+The simulator keeps the array that the compiler finds, a PE for each element. A thread or a rank is worth some
+thousand elements: there a program of scalars is one PE, or one for each worker, in an order that adds in the
+order of the equations. All these programs have the same bits.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from cyclotron import _core
+from cyclotron.compiler.recurrences import Recurrences
+from cyclotron.language.lower.recorded import RecordedSystem
+from cyclotron.machine.machine import Machine
+from cyclotron.machine.parts import PE, UNBOUNDED, Link
+from cyclotron.schedule.schedule import Schedule
+from cyclotron.support.errors import CyclotronError, ExecutionError
+
+
+class _Compiled(Protocol):
+    """The part of a program that `Placements` looks at."""
+
+    core: _core.Program
+    tensors: list[dict[str, Any]]
+
+    @property
+    def channel_flows(self) -> list[str]:
+        """The flows that each channel moves."""
+
+
+_Program = TypeVar("_Program", bound=_Compiled)
+
+# The machine where none is given: as large as the program needs, unit costs.
+_DEEP = Link(depth=UNBOUNDED)
+_UNLIMITED = Machine(link=_DEEP, broadcast=_DEEP, pe=PE(memory=1 << 40))
+
+_SECONDS_A_CYCLE = 1e-9  # of an operation on scalars, in vectors
+# Operations of one PE from which on another order of its loops is compiled, and an array of workers is.
+_LONG, _VERY_LONG = 100_000, 100_000_000
+_MOST_WORK = 1 << 21  # instructions that are followed to tell a time: a few hundredths of a second
+_FEW_STEPS = 8  # of loops whose end is a matter of data
+_GAIN = 0.8  # an array of workers takes at most this share of one PE's time,
+_CUT = 1.5  # with this factor for its loops, which are shorter
+
+
+def unlimited(schedule: Schedule | None) -> Machine:
+    """Return the machine that is compiled for where none is given: ample, with rings for a rotation.
+
+    Parameters
+    ----------
+    schedule : Schedule or None
+    """
+    rings = schedule is not None and schedule.rotations
+    return dataclasses.replace(_UNLIMITED, topology="torus") if rings else _UNLIMITED
+
+
+@dataclass(frozen=True)
+class Workers:
+    """The threads or ranks of a run.
+
+    Attributes
+    ----------
+    count : int
+    seconds_per_message : float
+        What a scalar takes from one to the next.
+    """
+
+    count: int
+    seconds_per_message: float
+
+
+class Placements(Generic[_Program]):
+    """The programs of one kernel's equations for threads and ranks; each is chosen and compiled once.
+
+    Parameters
+    ----------
+    recurrences : Recurrences
+        As the kernel has them.
+    compile : callable
+        Takes a schedule and a machine; returns the program of the equations.
+    """
+
+    def __init__(
+        self, recurrences: Recurrences, compile: Callable[[Schedule | None, Machine], _Program]
+    ) -> None:
+        self._recurrences = recurrences
+        self._compile = compile
+        self._chosen: dict[Workers, _Program | None] = {}
+
+    def on(self, workers: Workers) -> _Program | None:
+        """Return the program for so many threads or ranks.
+
+        None where a program of the default array serves them as it is: its elements are tiles, or no order of
+        the loops is that of one PE or an array of workers.
+        """
+        if workers not in self._chosen:
+            self._chosen[workers] = self._choose(workers)
+        return self._chosen[workers]
+
+    def _choose(self, workers: Workers) -> _Program | None:
+        alone = self._attempt(Schedule(), unlimited(None))
+        if alone is not None and _has_tiles(alone):
+            return None
+        seconds = math.inf if alone is None else _simulated(alone, workers)
+        if alone is not None:
+            if seconds < _LONG * _SECONDS_A_CYCLE:
+                return alone
+            order = self._vector_order()
+            ordered = None if order is None else self._attempt(order, unlimited(None))
+            alone = alone if ordered is None else ordered
+        if workers.count == 1 or seconds < _VERY_LONG * _SECONDS_A_CYCLE:
+            return alone
+        array = self._attempt(None, dataclasses.replace(_UNLIMITED, grid=(workers.count,)))
+        if alone is None or array is None:
+            return array if alone is None else alone
+        together = _simulated(array, workers)
+        if together == math.inf and _passes_inputs_only(array):
+            # Workers that wait for nothing that another computes, but for inputs.
+            words = sum(math.prod(t["shape"]) for t in array.tensors if t["role"] != "output")
+            together = seconds / workers.count + words * (workers.count - 1) * workers.seconds_per_message
+        return array if together < math.inf and _CUT * together < _GAIN * seconds else alone
+
+    def _attempt(self, schedule: Schedule | None, machine: Machine) -> _Program | None:
+        """The program, or None where it is refused."""
+        try:
+            return self._compile(schedule, machine)
+        except CyclotronError:
+            return None
+
+    def _vector_order(self) -> Schedule | None:
+        """An order of loops whose innermost has no sum, so that its iterations run in vectors.
+
+        Terms are added in the same order for each element; sums of several elements take turns.
+        """
+        system = self._recurrences.core
+        names = _core.index_names(system)
+        sums = system.reduction_indices if isinstance(system, RecordedSystem) else set()
+        free = [name for name in names if name not in sums]
+        if not free or names[-1] not in sums:
+            return None
+        return Schedule().time(*(name for name in names if name != free[-1]), free[-1])
+
+
+def _has_tiles(program: _Compiled) -> bool:
+    """Tell if a tensor's elements are more than scalars."""
+    return any(math.prod(tensor["tile"]) > 1 for tensor in program.tensors)
+
+
+def _passes_inputs_only(program: _Compiled) -> bool:
+    """Tell if PEs hand each other nothing but elements of inputs."""
+    inputs = {tensor["name"] for tensor in program.tensors if tensor["role"] != "output"}
+    return all(flow.partition("^")[0] in inputs for flow in program.channel_flows)
+
+
+def _simulated(program: _Compiled, workers: Workers) -> float:
+    """The time that a run should take; infinite where it takes long to tell."""
+    steps = [min(_FEW_STEPS, ending["steps"]) for ending in program.core.endings]
+    try:
+        timing = _core.simulate(
+            program.core, [], functional=False, event_limit=0, steps=steps, most_work=_MOST_WORK
+        )
+    except ExecutionError:
+        return math.inf
+    words = sum(int(channel["words"]) for channel in timing["channels"])
+    return float(timing["cycles"]) * _SECONDS_A_CYCLE + words * workers.seconds_per_message
