@@ -125,6 +125,7 @@ class DefaultSearch {
     } else {
       try_one_pe();
     }
+    if (loses_exits()) try_one_pe();  // whatever its analysis takes
     return choose();
   }
 
@@ -203,6 +204,11 @@ class DefaultSearch {
     }
   }
 
+  /// True where loops of all choices run to their bound that another placement may end early.
+  [[nodiscard]] bool loses_exits() const {
+    return std::ranges::all_of(choices_, [](const Choice& choice) { return choice.lost_iterations > 1; });
+  }
+
   /// The best of the placements that links are missing for, where they promise more than the choices.
   void try_routes() {
     const poly::EffortLimit limit(most_operations_of_routes);
@@ -264,7 +270,10 @@ class DefaultSearch {
       if (!variant) return;  // an extremum that has terms on both sides of the middle at some points only
       auto& search = (*variant)->search;
       const CandidateSearch::Limits limits{.most = most, .prove = false, .routed = routed};
-      keep(placement, **variant, search.run(placement.schedule, limits), routed);
+      auto compiled = search.run(placement.schedule, limits);
+      if (!compiled && compiled.error().obstacle() == Obstacle::effort)
+        tried_.erase(key(placement, routed));  // with more operations it may compile
+      keep(placement, **variant, std::move(compiled), routed);
     } catch (const ShapeError&) {  // memories of a machine of any size cannot be shared by a grid of this one
       if (!misfit_) misfit_ = std::current_exception();
     }

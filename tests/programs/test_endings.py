@@ -557,3 +557,25 @@ def test_loops_end_inside_a_loop_of_one_iteration(steps, recwarn):
     assert max(result.steps.values()) < 100 * steps
     for found, right in zip(result.outputs.values(), nested_jacobi.reference(*arguments), strict=True):
         np.testing.assert_array_equal(found, right)
+
+
+@cy.kernel
+def clusters(x, c):
+    """k-means: whole centres are needed in every PE, and tell whether the loop ends."""
+    moved = 1.0
+    while moved > 1e-6:
+        distance = cy.sum((x[:, None, :] - c[None, :, :]) ** 2, axis=2)
+        near = cy.where(distance == cy.min(distance, axis=1)[:, None], 1.0, 0.0)
+        new = (near.T @ x) / cy.maximum(cy.sum(near, axis=0), 1.0)[:, None]
+        moved = cy.max(cy.abs(new - c))
+        c = new
+    return c
+
+
+def test_a_default_that_would_lose_its_exit_gives_way_to_one_pe(recwarn):
+    """Whose analysis takes more operations of isl than a candidate has."""
+    x = np.random.default_rng(1).random((12, 2))
+    result = cy.run(clusters.compile(x, x[:3]), backend="sim")
+    assert result.steps == {"iteration": 4}
+    np.testing.assert_array_equal(result.output, clusters.reference(x, x[:3]))
+    assert not [warning for warning in recwarn if "CYC331" in str(warning.message)]
