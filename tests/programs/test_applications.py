@@ -34,6 +34,7 @@ import navier_stokes
 import particles
 import poisson
 import shallow_water
+import sparse_cg
 import sparse_matvec
 import transformer
 import waves
@@ -119,6 +120,16 @@ ROUNDED = {
     "Kalman filter": (kalman.kalman, kalman.problem(3), None),
     "k-means": (kmeans.kmeans, kmeans.problem(6, 8), cy.Schedule().space("i")),
     "LSTM": (lstm.lstm, lstm.problem(3, 2, 3), None),
+    "sparse conjugate gradients": (
+        sparse_cg.sparse_cg,
+        (*sparse_cg.disc(4)[:2], RNG.random(16), 1e-12, 25),
+        cy.Schedule().space("i").time("t"),
+    ),
+    "sparse conjugate gradients, by default": (
+        sparse_cg.sparse_cg,
+        (*sparse_cg.disc(3)[:2], RNG.random(9), 1e-12, 9),
+        None,
+    ),
     "transformer": (transformer.transformer, transformer.problem(3, 4, 2), None),
     "implicit heat": (implicit_heat.implicit_heat, implicit_heat.problem(5, 4, 2), implicit_heat.POINTS),
     "lattice Boltzmann": (

@@ -39,6 +39,7 @@ PICTURES = {
     "quickstart": ["quickstart_utilization.png"],
     "scale_sim": ["scale_sim.png"],
     "shallow_water": ["shallow_water.png"],
+    "sparse_cg": ["sparse_cg.png"],
     "sparse_matvec": ["sparse_matvec.png"],
     "stencil": ["stencil_utilization.png"],
     "tree_reduction": ["tree_stalls.png"],
