@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from cyclotron import graph, language
+from cyclotron.compiler.blocking import Blocking, Tile, block_kernel
 from cyclotron.compiler.compile import compile_kernel
 from cyclotron.compiler.program import Program
 from cyclotron.compiler.recurrences import Recurrences, recurrences_of
@@ -26,7 +27,7 @@ _Q = ParamSpec("_Q")
 _R = TypeVar("_R")
 _PUBLIC = (
     *("name", "file", "first_line", "number", "signature", "source"),
-    *("compile", "graph", "il", "recurrences", "reference"),
+    *("block", "compile", "graph", "il", "recurrences", "reference"),
 )
 
 
@@ -85,7 +86,12 @@ class Kernel(language.Kernel, Generic[_P, _R]):
         return self if owner is None else self.bound_to(owner)
 
     def compile(
-        self, *args: Any, schedule: Schedule | None = None, machine: Machine | None = None, **kwargs: Any
+        self,
+        *args: Any,
+        schedule: Schedule | None = None,
+        machine: Machine | None = None,
+        tile: Tile = None,
+        **kwargs: Any,
     ) -> Program:
         """Compile for these arguments.
 
@@ -98,12 +104,61 @@ class Kernel(language.Kernel, Generic[_P, _R]):
             the one on the fewest PEs. Where a much faster one was refused, a `PerformanceWarning` says why.
         machine : Machine, optional
             By default one that is large enough.
+        tile : int, "auto", or dict of str to int, optional
+            The length of tiles, of all indices or by their names: the kernel on scalars becomes one over tiles,
+            computed by tile operators (see `block`), with plain arrays in and out. Sums are added up tile by tile
+            then, so that the bits differ from those of the kernel on scalars; all backends still agree. By
+            default nothing is blocked.
 
         Returns
         -------
         Program
+
+        Raises
+        ------
+        LegalityError
+            With `tile`: CYC230 if tiles need each other in a circle, CYC231 if no tile operator computes them.
+        ShapeError
+            CYC232 if `tile` is no length, or names no index.
         """
-        return compile_kernel(self, self.bind(*args, **kwargs), schedule, machine)
+        return compile_kernel(self, self.bind(*args, **kwargs), schedule, machine, tile)
+
+    def block(self, *args: Any, tile: Tile = None, **kwargs: Any) -> Blocking:
+        """Find the tile operators that compute the kernel in tiles, without compiling it.
+
+        Parameters
+        ----------
+        *args : ndarray or Spec
+            One for each parameter; only shapes and dtypes matter.
+        tile : int, "auto", or dict of str to int, optional
+            The length of tiles, of all indices or by their names; others as fits them.
+
+        Returns
+        -------
+        Blocking
+            Prints the classes of tiles, as exact sets, with their operators; has ``classes`` and ``explain()``.
+
+        Raises
+        ------
+        LegalityError
+            CYC230 if tiles need each other in a circle, CYC231 if the kernel has no tiles.
+        ShapeError
+            CYC232 if `tile` is no length, or names no index.
+
+        Examples
+        --------
+        >>> @cy.kernel
+        ... def square(A):
+        ...     C = cy.empty_like(A)
+        ...     for i in range(A.shape[0]):
+        ...         for j in range(A.shape[1]):
+        ...             C[i, j] = sum(A[i, k] * A[k, j] for k in range(A.shape[1]))
+        ...     return C
+        >>> print(square.block(cy.spec((100, 100)), tile=32))
+        square in tiles: i, j, k 32
+          C where 0 <= i <= 3 and 0 <= j <= 3: gemm
+        """
+        return block_kernel(self, self.bind(*args, **kwargs), tile)
 
     @overload
     def reference(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...

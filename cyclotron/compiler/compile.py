@@ -7,6 +7,7 @@ import weakref
 from typing import Any
 
 from cyclotron import _core
+from cyclotron.compiler.blocking import Tile, block_recurrences, sizes_of
 from cyclotron.compiler.cache import KernelCache, cache_key, cache_of, insert
 from cyclotron.compiler.case import Case, note
 from cyclotron.compiler.constants import with_constants
@@ -24,7 +25,11 @@ from cyclotron.support.errors import CyclotronError, ScheduleError
 
 
 def compile_kernel(
-    kernel: Kernel, values: tuple[Any, ...], schedule: Schedule | None, machine: Machine | None
+    kernel: Kernel,
+    values: tuple[Any, ...],
+    schedule: Schedule | None,
+    machine: Machine | None,
+    tile: Tile = None,
 ) -> Program:
     """Compile a kernel for bound arguments; equal shapes, dtypes, schedules and machines compile once.
 
@@ -38,6 +43,8 @@ def compile_kernel(
         From `Kernel.bind`.
     schedule : Schedule or None
     machine : Machine or None
+    tile : int, "auto", mapping of str to int, or None
+        None: on scalars, or on the tiles of blocked arguments.
     """
     if schedule is not None and not isinstance(schedule, Schedule):
         raise ScheduleError(
@@ -49,16 +56,18 @@ def compile_kernel(
     require_machine(target)
     traced = cache_key(kernel, values)
     cache = cache_of(kernel) if traced is not None else KernelCache()
-    key = (schedule, target, traced)
+    key = (schedule, target, traced, None if tile is None else sizes_of(tile))
     program = cache.programs.get(key)
     note(Case(weakref.ref(kernel), values, schedule, machine))
     if program is None:
         dump = Dump(kernel)
         try:
             recurrences = _traced(kernel, values, cache, traced)
+            if tile is not None:
+                recurrences = block_recurrences(kernel, recurrences, tile).recurrences
             dump.recurrences(recurrences, schedule, target)
             program = _compile(kernel, recurrences, schedule, target)
-            if schedule is None and machine is None:
+            if schedule is None and machine is None and tile is None:
                 program = program.with_placements(_placements(kernel, recurrences, cache, traced))
         except CyclotronError as error:
             dump.error(error)

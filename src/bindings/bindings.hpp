@@ -8,6 +8,7 @@ void bind_errors(pybind11::module_& module);
 void bind_operators(pybind11::module_& module);
 void bind_machine(pybind11::module_& module);
 void bind_recurrence(pybind11::module_& module);
+void bind_blocking(pybind11::module_& module);
 void bind_regions(pybind11::module_& module);
 void bind_dependences(pybind11::module_& module);
 void bind_schedule(pybind11::module_& module);

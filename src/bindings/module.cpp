@@ -7,6 +7,7 @@ PYBIND11_MODULE(_core, module) {
   cyclotron::bindings::bind_operators(module);
   cyclotron::bindings::bind_machine(module);
   cyclotron::bindings::bind_recurrence(module);
+  cyclotron::bindings::bind_blocking(module);
   cyclotron::bindings::bind_regions(module);
   cyclotron::bindings::bind_dependences(module);
   cyclotron::bindings::bind_schedule(module);

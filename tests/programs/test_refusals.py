@@ -39,6 +39,15 @@ def doctored(A):
 
 
 @cy.kernel
+def turned_sums(B):
+    X = cy.empty_like(B)
+    for i in range(B.shape[0]):
+        for j in range(B.shape[1]):
+            X[i, j] = B[i, j] + sum(X[j, k] for k in range(i))
+    return X
+
+
+@cy.kernel
 def overlap(A):
     X = cy.empty_like(A)
     X[0] = A[1]
@@ -309,6 +318,21 @@ REFUSALS = {
         lambda: kernels.sums_of_all_before.compile(
             A[0], schedule=SPACE("i").broadcast("X").fold(i=cy.cyclic(2)), machine=None
         ),
+    ),
+    "tiles-in-a-circle": (
+        cy.LegalityError,
+        "CYC230",
+        lambda: turned_sums.block(cy.spec((8, 8)), tile=2),
+    ),
+    "tiles-that-nothing-computes": (
+        cy.LegalityError,
+        "CYC231",
+        lambda: stencil.compile(np.ones((4, 5)), tile=2),
+    ),
+    "tiles-of-an-index-that-is-none": (
+        cy.ShapeError,
+        "CYC232",
+        lambda: kernels.matmul.compile(A, B, tile={"r": 2}),
     ),
     "rotation-of-sums-far-apart": (
         cy.ScheduleError,

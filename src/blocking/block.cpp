@@ -1,0 +1,246 @@
+#include <cyclotron/blocking/block.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+
+#include <cyclotron/recurrence/sets.hpp>
+#include <cyclotron/recurrence/verify.hpp>
+#include <cyclotron/support/error.hpp>
+
+#include "emit.hpp"
+#include "match.hpp"
+#include "simplify.hpp"
+#include "tiles.hpp"
+
+namespace cyclotron::blocking {
+
+namespace {
+
+/// Cuts cells where a term without a range of tiles is in some of their tiles only.
+std::vector<Cell> with_whole_terms(std::vector<Cell> cells) {
+  const auto splitting = [](const Cell& cell) -> std::optional<poly::Set> {
+    const auto rank = cell.tiles.dimensions();
+    for (const auto& piece : cell.pieces) {
+      for (const auto& term : piece.terms) {
+        if (!forms_of_tile(term, identity_forms(term.tiles.dimensions(), term.tiles.dimensions()))) continue;
+        const auto tiles = project_first(term.tiles, rank);
+        if (!cell.tiles.is_subset(tiles)) return tiles;
+      }
+    }
+    return std::nullopt;
+  };
+  const auto restricted = [](const Cell& cell, const poly::Set& tiles) {
+    auto part = cell;
+    part.tiles = tiles;
+    for (auto& piece : part.pieces) {
+      for (auto& term : piece.terms)
+        term.tiles = term.tiles.intersect(insert_coordinates(tiles, tiles.dimensions(), term.sums.size())).coalesce();
+      std::erase_if(piece.terms, [](const TileTerm& term) { return term.tiles.is_empty(); });
+    }
+    return part;
+  };
+  std::vector<Cell> done;
+  while (!cells.empty()) {
+    auto cell = std::move(cells.back());
+    cells.pop_back();
+    if (const auto tiles = splitting(cell)) {
+      cells.push_back(restricted(cell, cell.tiles.subtract(*tiles).coalesce()));
+      cells.push_back(restricted(cell, cell.tiles.intersect(*tiles).coalesce()));
+    } else {
+      done.push_back(std::move(cell));
+    }
+  }
+  std::ranges::reverse(done);
+  return done;
+}
+
+bool has_own(const Cell& cell) {
+  return std::ranges::any_of(cell.pieces, [](const TilePiece& piece) {
+    return std::ranges::any_of(piece.terms, [](const TileTerm& term) {
+      return std::ranges::any_of(term.factors, [](const TileFactor& factor) { return factor.own; });
+    });
+  });
+}
+
+bool divides(const Cell& cell) {
+  return std::ranges::any_of(cell.pieces, [](const TilePiece& piece) {
+    return piece.root || std::ranges::any_of(piece.terms, [](const TileTerm& term) {
+      return std::ranges::any_of(term.factors, [](const TileFactor& factor) { return factor.inverse; });
+    });
+  });
+}
+
+/// The tiles of another tensor that a cell reads as its own: where they are, over the cell's.
+struct Partner {
+  TensorId tensor;
+  std::vector<poly::Affine> tile;
+};
+
+std::optional<Partner> partner_of(const Cell& cell) {
+  for (const auto& piece : cell.pieces) {
+    for (const auto& term : piece.terms) {
+      for (const auto& factor : term.factors) {
+        if (!factor.own || factor.tensor == cell.tensor) continue;
+        if (const auto forms = forms_of_tile(term, factor.tile)) return Partner{factor.tensor, *forms};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+/// A vector's places as those on the diagonal of a matrix.
+void put_on_diagonal(Cell& cell, const Cell& anchor) {
+  const auto diagonal = [](const poly::Set& points) {
+    const auto variables = points.dimensions();
+    auto forms = identity_forms(variables, variables);
+    forms[1] = poly::constant(variables, 0);
+    return points.preimage(forms, variables)
+        .intersect({poly::variable(variables, 0) - poly::variable(variables, 1), true});
+  };
+  for (auto& piece : cell.pieces) {
+    piece.inner = diagonal(piece.inner);
+    for (auto& term : piece.terms) term.inner = diagonal(term.inner);
+  }
+  cell.rows = anchor.rows;
+  cell.columns = anchor.columns;
+}
+
+/// The cell in the coordinates of the tiles of another that are computed with it.
+Cell in_coordinates(Cell cell, const Partner& partner, const Cell& anchor) {
+  const auto rank = anchor.tiles.dimensions();
+  const auto moved = [&](const poly::Set& tiles, std::size_t sums) {
+    std::vector<poly::Affine> forms;
+    for (const auto& form : partner.tile) forms.push_back(insert_variables(form, rank, sums));
+    for (std::size_t s = 0; s < sums; ++s) forms.push_back(poly::variable(rank + sums, rank + s));
+    return std::pair(tiles.preimage(forms, rank + sums).intersect(insert_coordinates(anchor.tiles, rank, sums)), forms);
+  };
+  const bool onto_diagonal = cell.vector && !anchor.vector;
+  for (auto& piece : cell.pieces) {
+    for (auto& term : piece.terms) {
+      auto [tiles, forms] = moved(term.tiles, term.sums.size());
+      for (auto& factor : term.factors) {
+        for (auto& form : factor.tile) form = poly::substitute(form, forms, rank + term.sums.size());
+      }
+      term.tiles = std::move(tiles);
+    }
+  }
+  cell.tiles = moved(cell.tiles, 0).first;
+  if (onto_diagonal) put_on_diagonal(cell, anchor);
+  return cell;
+}
+
+class Blocker {
+ public:
+  Blocker(const System& system, const TileSizes& sizes) : system_(system), sizes_(sizes) {}
+
+  Blocking run() {
+    check_dtypes();
+    auto form = simplify(system_, to_normal_form(system_, context_));
+    const auto tiling = choose_tiles(system_, form, sizes_);
+    auto cells = cut(system_, form, tiling, context_);
+    mark_own(system_, cells, context_);
+    cells = with_whole_terms(std::move(cells));
+    TileSystem tiles(system_, tiling, cells);
+    Blocking result;
+    result.indices = tiling.classes;
+    result.complete = true;
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      auto item = class_of(cells[c]);
+      const auto done = std::ranges::find(partners_done_, c) != partners_done_.end();
+      try {
+        if (!done) compute(tiles, cells, c);
+        item.operators = tiles.operators_of(c);
+        item.equation = tiles.equation_of(c);
+      } catch (const LegalityError& error) {
+        item.reason = error.diagnostic().message;
+        item.operators.clear();
+        result.complete = false;
+      }
+      result.classes.push_back(std::move(item));
+    }
+    result.system = system_;
+    if (result.complete) {
+      result.system = tiles.take();
+      recurrence::verify(result.system);
+    }
+    return result;
+  }
+
+ private:
+  void check_dtypes() const {
+    for (const auto& tensor : system_.tensors) {
+      if (operators::is_defined(operators::Op::matmul_subtract, tensor.dtype)) continue;
+      refuse(tensor.span,
+             fmt::format("`{}` is {}, and products of tiles are not added up in it", tensor.user_name(),
+                         operators::name(tensor.dtype)),
+             "convert it with `astype`, e.g. to float64");
+    }
+  }
+
+  TileClass class_of(const Cell& cell) const {
+    TileClass item;
+    item.tensor = system_.at(cell.tensor).user_name();
+    item.names = cell.names;
+    item.tiles = cell.tiles.constraints_text(cell.names);
+    return item;
+  }
+
+  void compute(TileSystem& tiles, const std::vector<Cell>& cells, std::size_t number) {
+    const auto& cell = cells[number];
+    const bool own = has_own(cell);
+    if (own || divides(cell)) {
+      Component component{{cell}};
+      std::optional<std::size_t> other;
+      if (const auto partner = partner_of(cell)) {
+        other = cell_at(cells, cell, *partner);
+        if (system_.at(partner->tensor).shape.size() > cell.tiles.dimensions())
+          return compute_with(tiles, cells, number, *other);
+        component.cells.push_back(in_coordinates(cells[*other], *partner, cell));
+        component.other_tile = partner->tile;
+      }
+      if (const auto found = match(system_, component)) {
+        tiles.add(number, component, *found, other, other ? &cells[*other] : nullptr);
+        if (other) partners_done_.push_back(*other);
+        return;
+      }
+      if (own) refuse_recurrence(cell);
+    }
+    tiles.add(number, cell);
+  }
+
+  /// A vector first: its matrix is the one in whose coordinates both are.
+  void compute_with(TileSystem& tiles, const std::vector<Cell>& cells, std::size_t vector, std::size_t matrix) {
+    compute(tiles, cells, matrix);
+    if (std::ranges::find(partners_done_, vector) == partners_done_.end()) refuse_recurrence(cells[vector]);
+    partners_done_.push_back(matrix);
+  }
+
+  [[noreturn]] void refuse_recurrence(const Cell& cell) const {
+    refuse(cell.pieces.front().span,
+           fmt::format("inside its tiles, `{}` is computed from its own elements in a way that is no tile operator's "
+                       "definition",
+                       system_.at(cell.tensor).user_name()));
+  }
+
+  std::size_t cell_at(const std::vector<Cell>& cells, const Cell& cell, const Partner& partner) const {
+    const auto wanted = cell.tiles.image(partner.tile);
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      if (cells[c].tensor == partner.tensor && cells[c].tiles == wanted) return c;
+    }
+    refuse_recurrence(cell);
+  }
+
+  const System& system_;
+  const TileSizes& sizes_;
+  poly::Context context_;
+  std::vector<std::size_t> partners_done_;
+};
+
+}  // namespace
+
+Blocking block(const System& system, const TileSizes& sizes) { return Blocker(system, sizes).run(); }
+
+}  // namespace cyclotron::blocking

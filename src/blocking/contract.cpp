@@ -1,0 +1,276 @@
+#include "contract.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <cyclotron/support/error.hpp>
+
+namespace cyclotron::blocking {
+
+using operators::Op;
+using recurrence::ExprId;
+
+ExprId Emitter::access(TensorId tensor, const std::vector<poly::Affine>& index) {
+  recurrence::Access node{tensor, {}};
+  for (const auto& form : index) node.index.push_back({form.coefficients, form.constant});
+  system_.exprs.push_back({std::move(node), span_});
+  return ExprId(system_.exprs.size() - 1);
+}
+
+ExprId Emitter::constant(double value) {
+  system_.exprs.push_back({recurrence::Constant{value}, span_});
+  return ExprId(system_.exprs.size() - 1);
+}
+
+ExprId Emitter::apply(Op op, std::vector<ExprId> operands, operators::Flags flags) {
+  if (!operators::is_elementwise(op) && op != Op::transpose) note(std::string(operators::info(op).space_name));
+  system_.exprs.push_back({recurrence::Apply{op, flags, std::move(operands)}, span_});
+  return ExprId(system_.exprs.size() - 1);
+}
+
+ExprId Emitter::sum(const std::string& index, recurrence::Region domain, ExprId body) {
+  system_.exprs.push_back({recurrence::Reduce{recurrence::Reduction::sum, index, std::move(domain), body}, span_});
+  return ExprId(system_.exprs.size() - 1);
+}
+
+void Emitter::note(std::string name) {
+  if (std::ranges::find(operators_, name) == operators_.end()) operators_.push_back(std::move(name));
+}
+
+Mask mask_of(const poly::Set& points, const poly::Set& box) {
+  if (points == box) return Mask::all;
+  if (points.is_empty()) return Mask::none;
+  const auto row = poly::variable(2, 0), column = poly::variable(2, 1), one = poly::constant(2, 1);
+  const auto is = [&](const poly::Constraint& constraint) { return points == box.intersect(constraint); };
+  if (is({row - column, false})) return Mask::lower;
+  if (is({column - row, false})) return Mask::upper;
+  if (is({row - column - one, false})) return Mask::below;
+  if (is({column - row - one, false})) return Mask::above;
+  if (is({row - column, true})) return Mask::diagonal;
+  return Mask::other;
+}
+
+ExprId masked(const Span& span, ExprId tile, Mask mask) {
+  if (mask != Mask::all) refuse(span, "only a triangle of a tile counts, and no tile operator keeps one");
+  return tile;
+}
+
+namespace {
+
+class Contraction {
+ public:
+  Contraction(Emitter& emitter, const TileTerm& term, const Cell& cell, Span span)
+      : emitter_(emitter), term_(term), cell_(cell), span_(std::move(span)) {}
+
+  TileNode run() {
+    find_lengths();
+    for (const auto& factor : term_.factors) nodes_.push_back(node_of(factor));
+    if (nodes_.empty()) nodes_.push_back({emitter_.constant(1), std::nullopt, std::nullopt});
+    apply_masks();
+    if (is_self_product()) return self_product();
+    while (step()) {
+    }
+    while (nodes_.size() > 1) outer_product();
+    auto node = nodes_.front();
+    node = oriented(node);
+    if (const auto mask = result_mask_; mask != Mask::all) {
+      if (!has(node, 0) || (cell_.columns > 1 && !has(node, 1))) refuse_product("a condition on rows and columns");
+      node.expr = masked(span_, node.expr, mask);
+    }
+    return node;
+  }
+
+ private:
+  using Axis = std::optional<std::size_t>;
+
+  static bool has(const TileNode& node, std::size_t axis) { return node.row == axis || node.column == axis; }
+  [[nodiscard]] std::size_t users(std::size_t axis) const {
+    return static_cast<std::size_t>(std::ranges::count_if(nodes_, [&](const auto& n) { return has(n, axis); }));
+  }
+
+  [[noreturn]] void refuse_product(const std::string& what) const {
+    refuse(span_, "no product of tiles has " + what + " as its sum does");
+  }
+
+  /// Lengths of the variables inside.
+  void find_lengths() {
+    lengths_ = {cell_.rows, cell_.columns};
+    lengths_.insert(lengths_.end(), term_.lengths.begin(), term_.lengths.end());
+  }
+
+  [[nodiscard]] Axis axis_of(const poly::Affine& form) const {
+    if (const auto v = plain_variable(form)) return v;
+    if (!poly::is_constant(form)) refuse_product("a subscript");
+    return std::nullopt;
+  }
+
+  TileNode node_of(const TileFactor& factor) {
+    TileNode node{emitter_.access(factor.tensor, factor.tile), axis_of(factor.row), axis_of(factor.column)};
+    if (node.row && node.row == node.column) node = diagonal_of(node);
+    if (factor.conjugate) node.expr = emitter_.apply(Op::conj, {node.expr});
+    if (factor.inverse) node.expr = emitter_.apply(Op::divide, {emitter_.constant(1), node.expr});
+    return node;
+  }
+
+  /// The diagonal of a tile, as a column.
+  TileNode diagonal_of(const TileNode& node) {
+    if (lengths_[*node.row] == 1) return {node.expr, node.row, std::nullopt};
+    return {emitter_.apply(Op::row_sum, {masked(span_, node.expr, Mask::diagonal)}), node.row, std::nullopt};
+  }
+
+  /// Conditions inside keep a triangle of a factor, or of the result.
+  void apply_masks() {
+    const auto variables = term_.inner.dimensions();
+    auto left = poly::Set::universe(term_.inner.context(), variables);
+    std::vector<poly::Constraint> bounds;
+    for (std::size_t v = 0; v < variables; ++v) {
+      const auto place = poly::variable(variables, v);
+      bounds.push_back({place, false});
+      bounds.push_back({poly::constant(variables, lengths_[v] - 1) - place, false});
+    }
+    left = left.intersect(bounds);
+    const auto mask_on = [&](std::size_t row, std::size_t column) {
+      const auto box = left.project({row, column}), own = term_.inner.project({row, column});
+      const auto mask = mask_of(own, box);
+      if (mask == Mask::none || mask == Mask::other) return Mask::other;
+      std::vector<poly::Affine> forms{poly::variable(variables, row), poly::variable(variables, column)};
+      left = left.intersect(own.preimage(forms, variables));
+      return mask;
+    };
+    for (auto& node : nodes_) {
+      if (!node.row || !node.column || left == term_.inner) continue;
+      const auto mask = mask_on(*node.row, *node.column);
+      if (mask == Mask::other) refuse_product("a condition");
+      node.expr = masked(span_, node.expr, mask);
+    }
+    if (!(left == term_.inner) && variables >= 2) {
+      result_mask_ = mask_on(0, 1);
+      if (result_mask_ == Mask::other) refuse_product("a condition");
+    }
+    if (!(left == term_.inner)) refuse_product("its conditions");
+  }
+
+  /// a @ a.T of one tile.
+  [[nodiscard]] bool is_self_product() const {
+    if (term_.factors.size() != 2 || term_.sums.size() != 1 || result_mask_ != Mask::all) return false;
+    const auto &a = term_.factors[0], &b = term_.factors[1];
+    if (a.tensor != b.tensor || a.inverse || b.inverse || a.conjugate || b.conjugate) return false;
+    for (std::size_t d = 0; d < a.tile.size(); ++d) {
+      if (!equal_on(term_.tiles, a.tile[d], b.tile[d])) return false;
+    }
+    const auto &p = nodes_[0], &q = nodes_[1];
+    return p.column == 2 && q.column == 2 && p.row && q.row && *p.row + *q.row == 1;
+  }
+
+  TileNode self_product() { return {emitter_.apply(Op::syrk, {nodes_[0].expr}), 0, 1}; }
+
+  bool step() { return multiply_matrices() || scale() || multiply_elements() || add_up(); }
+
+  void replace(std::size_t a, std::size_t b, const TileNode& node) {
+    nodes_[a] = node;
+    nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(b));
+  }
+
+  /// Sums over an axis of two nodes alone that have no other in common.
+  bool multiply_matrices() {
+    for (std::size_t axis = 2; axis < term_.inner.dimensions(); ++axis) {
+      if (users(axis) != 2) continue;
+      std::size_t a = 0;
+      while (!has(nodes_[a], axis)) ++a;
+      std::size_t b = a + 1;
+      while (!has(nodes_[b], axis)) ++b;
+      const auto rest = [&](const TileNode& node) { return node.row == axis ? node.column : node.row; };
+      const auto left = rest(nodes_[a]), right = rest(nodes_[b]);
+      if (left && left == right) continue;
+      // The result has the row of the element that is computed first.
+      const bool swap = left == 1U || right == 0U;
+      const auto &p = nodes_[swap ? b : a], &q = nodes_[swap ? a : b];
+      operators::Flags flags = 0;
+      if (p.column != axis) flags |= operators::transpose_a;
+      if (q.row != axis) flags |= operators::transpose_b;
+      replace(a, b, {emitter_.apply(Op::matmul, {p.expr, q.expr}, flags), rest(p), rest(q)});
+      return true;
+    }
+    return false;
+  }
+
+  /// Multiplies rows or columns of a matrix by a vector, or anything by a number.
+  bool scale() {
+    for (std::size_t a = 0; a < nodes_.size(); ++a) {
+      for (std::size_t b = 0; b < nodes_.size(); ++b) {
+        const auto &matrix = nodes_[a], &vector = nodes_[b];
+        if (a == b || (vector.row && vector.column)) continue;
+        const auto axis = vector.row ? vector.row : vector.column;
+        if (axis && !(matrix.row && matrix.column && has(matrix, *axis))) continue;
+        auto factor = vector.expr;
+        if (axis && (vector.row == axis) != (matrix.row == axis)) factor = emitter_.apply(Op::transpose, {factor});
+        const TileNode node{emitter_.apply(Op::multiply, {matrix.expr, factor}), matrix.row, matrix.column};
+        replace(std::min(a, b), std::max(a, b), node);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool multiply_elements() {
+    for (std::size_t a = 0; a < nodes_.size(); ++a) {
+      for (std::size_t b = a + 1; b < nodes_.size(); ++b) {
+        const auto &p = nodes_[a], &q = nodes_[b];
+        const bool same = p.row == q.row && p.column == q.column, turned = p.row == q.column && p.column == q.row;
+        if (!same && !turned) continue;
+        const auto other = same ? q.expr : emitter_.apply(Op::transpose, {q.expr});
+        replace(a, b, {emitter_.apply(Op::multiply, {p.expr, other}), p.row, p.column});
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Sums over an axis of one node.
+  bool add_up() {
+    for (std::size_t axis = 2; axis < term_.inner.dimensions(); ++axis) {
+      if (users(axis) != 1) continue;
+      for (auto& node : nodes_) {
+        if (!has(node, axis)) continue;
+        const bool columns = node.column == axis;
+        node.expr = emitter_.apply(columns ? Op::row_sum : Op::column_sum, {node.expr});
+        (columns ? node.column : node.row) = std::nullopt;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void outer_product() {
+    const auto p = oriented(nodes_[0]), q = oriented(nodes_[1]);
+    const bool column_row = p.row && !p.column && !q.row && q.column;
+    const bool row_column = !p.row && p.column && q.row && !q.column;
+    if (!column_row && !row_column) refuse_product("factors");
+    const auto &left = column_row ? p : q, &right = column_row ? q : p;
+    replace(0, 1, {emitter_.apply(Op::matmul, {left.expr, right.expr}), left.row, right.column});
+  }
+
+  /// Rows where the element's rows are.
+  TileNode oriented(const TileNode& node) {
+    if (node.row != 1U && node.column != 0U) return node;
+    return {emitter_.apply(Op::transpose, {node.expr}), node.column, node.row};
+  }
+
+  Emitter& emitter_;
+  const TileTerm& term_;
+  const Cell& cell_;
+  Span span_;
+  std::vector<std::int64_t> lengths_;
+  std::vector<TileNode> nodes_;
+  Mask result_mask_ = Mask::all;
+};
+
+}  // namespace
+
+TileNode contract(Emitter& emitter, const TileTerm& term, const Cell& cell, const Span& span) {
+  auto node = Contraction(emitter, term, cell, span).run();
+  for (const auto axis : {node.row, node.column}) CYC_CHECK(!axis || *axis < 2);
+  return node;
+}
+
+}  // namespace cyclotron::blocking

@@ -1,0 +1,49 @@
+// Sums of products of tiles as operators on tiles.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tiles.hpp"
+
+namespace cyclotron::blocking {
+
+/// Builds expressions of a system over tiles.
+class Emitter {
+ public:
+  explicit Emitter(System& system, Span span = {}) : system_(system), span_(std::move(span)) {}
+
+  recurrence::ExprId access(TensorId tensor, const std::vector<poly::Affine>& index);
+  recurrence::ExprId constant(double value);
+  recurrence::ExprId apply(operators::Op op, std::vector<recurrence::ExprId> operands, operators::Flags flags = 0);
+  recurrence::ExprId sum(const std::string& index, recurrence::Region domain, recurrence::ExprId body);
+
+  /// The operators applied so far, in the names of LAPACK where it has them, each once and in order.
+  [[nodiscard]] const std::vector<std::string>& operators() const { return operators_; }
+  void note(std::string name);
+
+ private:
+  System& system_;
+  Span span_;
+  std::vector<std::string> operators_;
+};
+
+/// An expression that is a tile; its axes are numbers of the variables inside (0 the row, 1 the column that is computed,
+/// then sums), or none where it has one place.
+struct TileNode {
+  recurrence::ExprId expr;
+  std::optional<std::size_t> row, column;
+};
+
+/// The product of a term's factors, summed over the places inside; over the tiles that are computed and those of sums.
+/// Throws LegalityError CYC231 where tile operators have no such product.
+[[nodiscard]] TileNode contract(Emitter& emitter, const TileTerm& term, const Cell& cell, const Span& span);
+
+/// Rows and columns that a mask keeps.
+enum class Mask : std::uint8_t { all, lower, upper, below, above, diagonal, none, other };
+/// The mask that keeps these of the points of a box.
+[[nodiscard]] Mask mask_of(const poly::Set& points, const poly::Set& box);
+/// The tile with zeros elsewhere. Throws LegalityError CYC231 where no operator makes it.
+[[nodiscard]] recurrence::ExprId masked(const Span& span, recurrence::ExprId tile, Mask mask);
+
+}  // namespace cyclotron::blocking

@@ -1,0 +1,327 @@
+#include "emit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <cyclotron/recurrence/sets.hpp>
+#include <cyclotron/support/error.hpp>
+
+namespace cyclotron::blocking {
+
+using operators::Op;
+using recurrence::ExprId;
+
+namespace {
+
+std::vector<std::string> index_names(const Cell& cell) {
+  auto names = cell.names;
+  for (std::size_t d = 0; d < names.size(); ++d) {
+    const auto first = names.begin() + static_cast<std::ptrdiff_t>(d);
+    if (names[d].empty() || std::find(names.begin(), first, names[d]) != first) names[d] = fmt::format("tile_{}", d);
+  }
+  return names;
+}
+
+/// Names of sums that no index around has.
+std::vector<std::string> sum_names(const std::vector<std::string>& indices, std::vector<std::string> sums) {
+  auto taken = indices;
+  for (auto& name : sums) {
+    const auto wanted = name;
+    for (int number = 2; std::ranges::find(taken, name) != taken.end(); ++number)
+      name = fmt::format("{}_{}", wanted, number);
+    taken.push_back(name);
+  }
+  return sums;
+}
+
+recurrence::Region region_of(const poly::Set& set, const Span& span) {
+  auto region = recurrence::to_region(set);
+  if (!region) refuse(span, "the tiles of a class are at no plain conditions on their indices");
+  return *region;
+}
+
+/// Same divisors in all terms, none of a sum: those of the first, without them in the terms.
+std::vector<TileFactor> take_common_divisors(std::vector<TileTerm>& terms) {
+  std::vector<TileFactor> common;
+  if (terms.empty()) return common;
+  for (const auto& factor : terms.front().factors) {
+    if (!factor.inverse) continue;
+    const auto rank = terms.front().tiles.dimensions() - terms.front().sums.size();
+    const auto plain = [](const poly::Affine& form, std::size_t count) {
+      return std::ranges::all_of(form.coefficients.begin() + static_cast<std::ptrdiff_t>(count),
+                                 form.coefficients.end(), [](auto c) { return c == 0; });
+    };
+    const auto cut = [](poly::Affine form, std::size_t count) {
+      form.coefficients.resize(count);
+      return form;
+    };
+    bool free = plain(factor.row, 2) && plain(factor.column, 2);
+    for (const auto& form : factor.tile) free = free && plain(form, rank);
+    if (!free) continue;
+    auto short_factor = factor;
+    for (auto& form : short_factor.tile) form = cut(form, rank);
+    short_factor.row = cut(factor.row, 2);
+    short_factor.column = cut(factor.column, 2);
+    std::vector<std::size_t> places;
+    for (const auto& term : terms) {
+      std::size_t f = 0;
+      for (; f < term.factors.size(); ++f) {
+        const auto& other = term.factors[f];
+        if (!other.inverse || other.tensor != factor.tensor || other.conjugate != factor.conjugate) continue;
+        const auto sums = term.sums.size();
+        bool same = other.row == insert_variables(short_factor.row, 2, sums) &&
+                    other.column == insert_variables(short_factor.column, 2, sums);
+        for (std::size_t d = 0; d < other.tile.size(); ++d)
+          same = same && other.tile[d] == insert_variables(short_factor.tile[d], rank, sums);
+        if (same) break;
+      }
+      if (f == term.factors.size()) break;
+      places.push_back(f);
+    }
+    if (places.size() != terms.size()) continue;
+    for (std::size_t t = 0; t < terms.size(); ++t)
+      terms[t].factors.erase(terms[t].factors.begin() + static_cast<std::ptrdiff_t>(places[t]));
+    auto divisor = std::move(short_factor);
+    divisor.inverse = false;
+    common.push_back(std::move(divisor));
+    break;
+  }
+  return common;
+}
+
+/// The part of an operator's tile that is one of its results.
+ExprId factor_of(const Definition& definition, const Span& span, ExprId tile, Role role) {
+  const bool lower = (role == Role::second) != definition.transposed;
+  return masked(span, tile, lower ? Mask::lower : Mask::upper);
+}
+
+/// The first cell's tiles over those of the other that are computed with them.
+std::vector<poly::Affine> back_to(const Cell& cell, const std::vector<poly::Affine>& other, const Span& span) {
+  const auto rank = cell.tiles.dimensions(), count = other.size();
+  auto forms = other;
+  for (const auto& form : identity_forms(rank, rank)) forms.push_back(form);
+  const auto pairs = cell.tiles.image(forms);
+  std::vector<poly::Affine> result;
+  for (std::size_t d = 0; d < rank; ++d) {
+    std::vector<std::size_t> keep;
+    for (std::size_t v = 0; v < count; ++v) keep.push_back(v);
+    keep.push_back(count + d);
+    const auto value = pairs.project(keep).detect_equalities().equality_for(count);
+    if (!value) refuse(span, "its tiles are computed with others that do not determine them");
+    result.push_back(*value);
+    result.back().coefficients.resize(count);
+  }
+  return result;
+}
+
+}  // namespace
+
+TileSystem::TileSystem(const System& system, const Tiling& tiling, const std::vector<Cell>& cells) : scalars_(system) {
+  tiles_.kernel = system.kernel;
+  for (std::size_t t = 0; t < system.tensors.size(); ++t) {
+    auto tensor = system.tensors[t];
+    const bool computed = std::ranges::any_of(cells, [t](const Cell& cell) { return cell.tensor.index() == t; });
+    if (tensor.role == recurrence::Role::local && !computed) continue;
+    tensor.tile = tiling.axes[t];
+    tensor.blocked = !tensor.shape.empty();
+    ids_.emplace(TensorId(t), TensorId(tiles_.tensors.size()));
+    tiles_.tensors.push_back(std::move(tensor));
+  }
+}
+
+TileTerm TileSystem::moved(const TileTerm& term) const {
+  auto result = term;
+  for (auto& factor : result.factors) factor.tensor = ids_.at(factor.tensor);
+  return result;
+}
+
+ExprId TileSystem::total(Emitter& emitter, const Cell& cell, const std::vector<TileTerm>& terms, const Span& span) {
+  std::optional<ExprId> result;
+  const auto rank = cell.tiles.dimensions();
+  const auto names = index_names(cell);
+  auto ordered = terms;
+  // What is there before is updated: terms without sums first.
+  std::ranges::stable_sort(ordered, {}, [](const TileTerm& term) { return std::pair(!term.sums.empty(), term.coefficient < 0); });
+  for (const auto& original : ordered) {
+    auto term = moved(original);
+    // Sums over tiles that the element's tile determines are none.
+    const auto all = identity_forms(term.tiles.dimensions(), term.tiles.dimensions());
+    const auto values = forms_of_tile(term, all);
+    std::size_t ranges = term.sums.size();
+    if (values) {
+      for (auto& factor : term.factors) {
+        for (auto& form : factor.tile) form = poly::substitute(form, *values, rank);
+      }
+      ranges = 0;
+    }
+    auto node = contract(emitter, term, cell, span);
+    const double size = std::abs(term.coefficient);
+    if (size != 1) node.expr = emitter.apply(Op::multiply, {emitter.constant(size), node.expr});
+    const auto sums = sum_names(names, term.sums);
+    for (std::size_t s = ranges; s-- > 0;) {
+      const auto points = project_first(term.tiles, rank + s + 1);
+      const auto around = insert_coordinates(s == 0 ? cell.tiles : project_first(term.tiles, rank + s), rank + s, 1);
+      node.expr = emitter.sum(sums[s], region_of(points.gist(around), span), node.expr);
+    }
+    const bool less = term.coefficient < 0;
+    const operators::Flags flags = ranges == 1 && result ? operators::Flags{operators::onward} : 0U;
+    if (result)
+      result = emitter.apply(less ? Op::subtract : Op::add, {*result, node.expr}, flags);
+    else
+      result = less ? emitter.apply(Op::negative, {node.expr}) : node.expr;
+  }
+  return result.value_or(emitter.constant(0));
+}
+
+ExprId TileSystem::piece(Emitter& emitter, const Cell& cell, const TilePiece& piece) {
+  auto terms = piece.terms;
+  const auto divisors = piece.root ? std::vector<TileFactor>{} : take_common_divisors(terms);
+  auto expr = total(emitter, cell, terms, piece.span);
+  for (const auto& divisor : divisors) {
+    const TileTerm only{1, {divisor}, {}, cell.tiles, box_of(cell, 0), {}};
+    const auto node = contract(emitter, moved(only), cell, piece.span);
+    emitter.note("div");
+    expr = emitter.apply(Op::divide, {expr, node.expr});
+  }
+  if (piece.root) {
+    emitter.note("sqrt");
+    expr = emitter.apply(Op::sqrt, {expr});
+  }
+  return expr;
+}
+
+void TileSystem::add(std::size_t number, const Cell& cell) {
+  const Span span = cell.pieces.empty() ? Span{} : cell.pieces.front().span;
+  Emitter emitter(tiles_, span);
+  // Pieces that one list of terms is right for are one.
+  std::vector<TilePiece> groups;
+  for (const auto& piece : cell.pieces) {
+    if (piece.terms.empty()) continue;
+    bool joined = false;
+    for (auto& group : groups) {
+      if (group.root != piece.root) continue;
+      if (auto terms = merge(cell, {group, piece})) {
+        group.terms = std::move(*terms);
+        group.inner = group.inner.unite(piece.inner).coalesce();
+        for (auto& term : group.terms)
+          term.inner = term.inner.intersect(insert_coordinates(group.inner, 2, term.sums.size()));
+        joined = true;
+        break;
+      }
+    }
+    if (!joined) groups.push_back(piece);
+  }
+  std::optional<ExprId> result;
+  for (const auto& group : groups) {
+    const auto mask = mask_of(group.inner, box_of(cell, 0));
+    if (mask == Mask::other || mask == Mask::none)
+      refuse(group.span, "its elements are at conditions inside of a tile that keep no triangle of it");
+    auto whole = group;
+    whole.terms = merge(cell, {group}).value();
+    auto expr = piece(emitter, cell, whole);
+    expr = masked(group.span, expr, mask);
+    result = result ? emitter.apply(Op::add, {*result, expr}) : expr;
+  }
+  equation(number, cell, result.value_or(emitter.constant(0)), emitter, span);
+}
+
+ExprId TileSystem::bound(Emitter& emitter, const Match& match, Role role) {
+  const auto& tile = match.tiles.at(role);
+  return emitter.access(moved(tile.tensor), tile.tile);
+}
+
+ExprId TileSystem::solved(Emitter& emitter, const Match& match, ExprId residual) {
+  const auto& definition = match.definition;
+  switch (definition.recipe) {
+    case Recipe::solve:
+      return emitter.apply(Op::solve_triangular, {bound(emitter, match, Role::matrix), residual}, definition.flags);
+    case Recipe::inverse:
+      return emitter.apply(Op::inv_triangular, {bound(emitter, match, Role::matrix)}, definition.flags);
+    case Recipe::solve_scaled: {
+      const operators::Flags flags =
+          operators::lower | operators::right_side | operators::transpose_a | operators::unit_diagonal;
+      const auto product =
+          emitter.apply(Op::solve_triangular, {bound(emitter, match, Role::matrix), residual}, flags);
+      const auto scale = emitter.apply(Op::transpose, {bound(emitter, match, Role::scale)});
+      return emitter.apply(Op::divide, {product, scale});
+    }
+    case Recipe::cholesky:
+    case Recipe::lu_packed:
+    case Recipe::lu_apart:
+    case Recipe::ldl: break;
+  }
+  const bool turn = definition.transposed;
+  auto tile = turn ? emitter.apply(Op::transpose, {residual}) : residual;
+  const Op op = definition.recipe == Recipe::cholesky ? Op::cholesky : definition.recipe == Recipe::ldl ? Op::ldl : Op::lu;
+  tile = emitter.apply(op, {tile});
+  return turn ? emitter.apply(Op::transpose, {tile}) : tile;
+}
+
+void TileSystem::add(std::size_t number, const Component& component, const Match& match,
+                     std::optional<std::size_t> other, const Cell* other_cell) {
+  const auto& cell = component.cells.front();
+  const Span span = cell.pieces.front().span;
+  Emitter emitter(tiles_, span);
+  const bool inverse = match.definition.recipe == Recipe::inverse;
+  const auto residual = inverse ? ExprId{} : total(emitter, cell, match.residual, span);
+  const auto expr = solved(emitter, match, residual);
+  if (!other) {
+    equation(number, cell, expr, emitter, span);
+    return;
+  }
+  factored(emitter, number, component, match, expr, *other, *other_cell);
+}
+
+void TileSystem::factored(Emitter& emitter, std::size_t number, const Component& component, const Match& match,
+                          ExprId factors, std::size_t other, const Cell& other_cell) {
+  // Both factors are parts of one tile, which is a tensor of its own.
+  const auto& cell = component.cells.front();
+  const Span span = cell.pieces.front().span;
+  const auto first = match.tiles.at(Role::result).tensor, second = match.tiles.at(Role::second).tensor;
+  auto local = tiles_.at(moved(cell.tensor));
+  local.role = recurrence::Role::local;
+  local.name = fmt::format("{}_{}_factors", scalars_.at(first).name, scalars_.at(second).name);
+  local.variable = fmt::format("{}_{}", scalars_.at(first).user_name(), scalars_.at(second).user_name());
+  local.span = span;
+  const TensorId both(tiles_.tensors.size());
+  tiles_.tensors.push_back(std::move(local));
+  const auto rank = cell.tiles.dimensions();
+  recurrence::Equation definition{both, {}, index_names(cell), region_of(cell.tiles, span), factors, span};
+  for (const auto& form : identity_forms(rank, rank)) definition.index.push_back({form.coefficients, form.constant});
+  tiles_.equations.push_back(std::move(definition));
+  const bool result_first = first == cell.tensor;
+  const auto part = [&](std::size_t of, const Cell& target, const std::vector<poly::Affine>& index, Role role) {
+    equation(of, target, factor_of(match.definition, span, emitter.access(both, index), role), emitter, span);
+  };
+  part(number, cell, identity_forms(rank, rank), result_first ? Role::result : Role::second);
+  part(other, other_cell, back_to(cell, component.other_tile, span), result_first ? Role::second : Role::result);
+}
+
+void TileSystem::equation(std::size_t number, const Cell& cell, ExprId expr, const Emitter& emitter, const Span& span) {
+  const auto rank = cell.tiles.dimensions();
+  recurrence::Equation result{moved(cell.tensor), {}, index_names(cell), region_of(cell.tiles, span), expr, span};
+  for (const auto& form : identity_forms(rank, rank)) result.index.push_back({form.coefficients, form.constant});
+  added_[number] = {emitter.operators(), recurrence::EquationId(tiles_.equations.size())};
+  tiles_.equations.push_back(std::move(result));
+}
+
+std::vector<std::string> TileSystem::operators_of(std::size_t number) const {
+  const auto found = added_.find(number);
+  return found == added_.end() ? std::vector<std::string>{} : found->second.operators;
+}
+
+std::string TileSystem::equation_of(std::size_t number) const {
+  const auto found = added_.find(number);
+  if (found == added_.end()) return "";
+  System one = tiles_;
+  one.equations = {tiles_.at(found->second.equation)};
+  one.tensors = tiles_.tensors;
+  const auto text = recurrence::to_string(one);
+  const auto line = text.rfind("\n  ", text.size() - 2);
+  auto result = text.substr(line + 3);
+  return result.substr(0, result.find("    "));
+}
+
+}  // namespace cyclotron::blocking

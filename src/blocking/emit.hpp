@@ -1,0 +1,51 @@
+// The system over tiles that a blocked kernel is.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "contract.hpp"
+#include "match.hpp"
+
+namespace cyclotron::blocking {
+
+/// A system over tiles, built cell by cell.
+class TileSystem {
+ public:
+  TileSystem(const System& system, const Tiling& tiling, const std::vector<Cell>& cells);
+
+  /// Tiles that need none of their own elements. Throws LegalityError CYC231 where tile operators do not compute them.
+  void add(std::size_t number, const Cell& cell);
+  /// Tiles that an operator computes from what is left of them; `other` is the cell that is computed with them.
+  void add(std::size_t number, const Component& component, const Match& match, std::optional<std::size_t> other,
+           const Cell* other_cell);
+
+  [[nodiscard]] std::vector<std::string> operators_of(std::size_t number) const;
+  [[nodiscard]] std::string equation_of(std::size_t number) const;
+  [[nodiscard]] System take() const { return tiles_; }
+
+ private:
+  struct Added {
+    std::vector<std::string> operators;
+    recurrence::EquationId equation;
+  };
+
+  [[nodiscard]] TensorId moved(TensorId tensor) const { return ids_.at(tensor); }
+  [[nodiscard]] TileTerm moved(const TileTerm& term) const;
+  recurrence::ExprId total(Emitter& emitter, const Cell& cell, const std::vector<TileTerm>& terms, const Span& span);
+  recurrence::ExprId piece(Emitter& emitter, const Cell& cell, const TilePiece& piece);
+  recurrence::ExprId bound(Emitter& emitter, const Match& match, Role role);
+  recurrence::ExprId solved(Emitter& emitter, const Match& match, recurrence::ExprId residual);
+  void factored(Emitter& emitter, std::size_t number, const Component& component, const Match& match,
+                recurrence::ExprId factors, std::size_t other, const Cell& other_cell);
+  void equation(std::size_t number, const Cell& cell, recurrence::ExprId expr, const Emitter& emitter,
+                const Span& span);
+
+  const System& scalars_;
+  System tiles_;
+  std::map<TensorId, TensorId> ids_;
+  std::map<std::size_t, Added> added_;
+};
+
+}  // namespace cyclotron::blocking

@@ -1,0 +1,69 @@
+// Equations in normal form: each element of a tensor is a sum of products of elements, or the square root of one.
+#pragma once
+#include <string>
+#include <vector>
+
+#include <cyclotron/poly/set.hpp>
+#include <cyclotron/recurrence/system.hpp>
+
+namespace cyclotron::blocking {
+
+using recurrence::System;
+using recurrence::TensorId;
+
+/// An element of a tensor, or one divided by it. Forms are over the element that is computed, then the sums.
+struct Factor {
+  TensorId tensor;
+  std::vector<poly::Affine> index;
+  bool inverse = false;
+  bool conjugate = false;
+};
+
+/// coefficient * product of factors, summed over the last coordinates of `points`; the first are the element's.
+struct Term {
+  double coefficient = 1;
+  std::vector<Factor> factors;
+  std::vector<std::string> sums;
+  poly::Set points;
+};
+
+/// The elements at `points` are the sum of the terms at them, or its square root.
+struct Piece {
+  poly::Set points;
+  std::vector<Term> terms;
+  bool root = false;
+  Span span;
+  std::vector<std::string> names;  ///< Of the element's coordinates: the kernel's indices.
+};
+
+/// What all tensors are; inputs have no pieces. Pieces of a tensor are disjoint.
+struct NormalForm {
+  std::vector<std::vector<Piece>> pieces;  ///< By tensor.
+};
+
+/// The number of coordinates of an element.
+[[nodiscard]] inline std::size_t rank_of(const System& system, TensorId tensor) {
+  return system.at(tensor).shape.size();
+}
+
+/// The equations as sums of products over the elements that they assign.
+/// Requires: verify(system). Throws LegalityError CYC231 where an expression is none, or a tensor is in tiles.
+[[nodiscard]] NormalForm to_normal_form(const System& system, const poly::Context& context);
+
+/// Throws LegalityError CYC231: that the kernel has no tiles, and why.
+[[noreturn]] void refuse(const Span& span, const std::string& reason, std::string help = "");
+
+/// The form over more variables: `count` new ones come before variable `at`.
+[[nodiscard]] poly::Affine insert_variables(const poly::Affine& form, std::size_t at, std::size_t count);
+/// The set with `count` free coordinates before coordinate `at`.
+[[nodiscard]] poly::Set insert_coordinates(const poly::Set& set, std::size_t at, std::size_t count);
+/// The forms of the first `count` of `variables` variables.
+[[nodiscard]] std::vector<poly::Affine> identity_forms(std::size_t variables, std::size_t count);
+/// Keeps the first coordinates.
+[[nodiscard]] poly::Set project_first(const poly::Set& set, std::size_t count);
+/// Tells whether both forms are equal at all points.
+[[nodiscard]] bool equal_on(const poly::Set& points, const poly::Affine& a, const poly::Affine& b);
+/// The only variable that a form is, if it is one.
+[[nodiscard]] std::optional<std::size_t> plain_variable(const poly::Affine& form);
+
+}  // namespace cyclotron::blocking

@@ -1,0 +1,346 @@
+#include "simplify.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <cyclotron/poly/inverse.hpp>
+#include <cyclotron/support/error.hpp>
+
+namespace cyclotron::blocking {
+
+using recurrence::Role;
+
+namespace {
+
+std::vector<poly::Affine> substituted(const std::vector<poly::Affine>& index, const std::vector<poly::Affine>& forms,
+                                      std::size_t variables) {
+  std::vector<poly::Affine> result;
+  for (const auto& form : index) result.push_back(poly::substitute(form, forms, variables));
+  return result;
+}
+
+void substitute_in(Term& term, const std::vector<poly::Affine>& forms, std::size_t variables) {
+  for (auto& factor : term.factors) factor.index = substituted(factor.index, forms, variables);
+  term.points = term.points.preimage(forms, variables);
+}
+
+/// The element that a piece is a copy of, if it is one.
+const Factor* copied(const Piece& piece) {
+  if (piece.root || piece.terms.size() != 1) return nullptr;
+  const auto& term = piece.terms.front();
+  if (term.coefficient != 1 || !term.sums.empty() || term.factors.size() != 1) return nullptr;
+  const auto& factor = term.factors.front();
+  if (factor.inverse || factor.conjugate || !piece.points.is_subset(term.points)) return nullptr;
+  return &factor;
+}
+
+bool reads(const Piece& piece, TensorId tensor) {
+  return std::ranges::any_of(piece.terms, [&](const Term& term) {
+    return std::ranges::any_of(term.factors, [&](const Factor& factor) { return factor.tensor == tensor; });
+  });
+}
+
+/// Copies of local elements in results stand for them wherever they are read.
+void forward_copies(const System& system, NormalForm& form) {
+  for (std::size_t t = 0; t < form.pieces.size(); ++t) {
+    if (system.tensors[t].role != Role::output) continue;
+    for (std::size_t p = 0; p < form.pieces[t].size(); ++p) {
+      const auto* source = copied(form.pieces[t][p]);
+      if (source == nullptr || system.at(source->tensor).role != Role::local) continue;
+      const auto back = poly::left_inverse(source->index, rank_of(system, TensorId(t)));
+      if (!back) continue;
+      const auto from = source->tensor;
+      const auto held = form.pieces[t][p].points.image(source->index);
+      for (std::size_t u = 0; u < form.pieces.size(); ++u) {
+        for (std::size_t q = 0; q < form.pieces[u].size(); ++q) {
+          if (u == t && q == p) continue;
+          for (auto& term : form.pieces[u][q].terms) {
+            for (auto& factor : term.factors) {
+              if (factor.tensor != from || !term.points.image(factor.index).is_subset(held)) continue;
+              factor.index = substituted(*back, factor.index, term.points.dimensions());
+              factor.tensor = TensorId(t);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+/// A step of an accumulator: the coordinate along which it goes on, from the element before (-1) or after (1).
+struct Step {
+  std::size_t coordinate = 0;
+  std::int64_t offset = 0;
+  bool operator==(const Step&) const = default;
+};
+
+std::optional<Step> step_of(const Term& term, TensorId tensor, std::size_t rank) {
+  if (term.coefficient != 1 || !term.sums.empty() || term.factors.size() != 1) return std::nullopt;
+  const auto& factor = term.factors.front();
+  if (factor.tensor != tensor || factor.inverse || factor.conjugate) return std::nullopt;
+  std::optional<Step> step;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const auto difference = factor.index[d] - poly::variable(rank, d);
+    if (!poly::is_constant(difference)) return std::nullopt;
+    if (difference.constant == 0) continue;
+    if (step || std::abs(difference.constant) != 1) return std::nullopt;
+    step = Step{d, difference.constant};
+  }
+  return step;
+}
+
+/// An accumulator's pieces: those that go on from the element before, without the term that says so, and the rest.
+struct Chain {
+  Step step;
+  std::vector<Piece> steps;
+  std::vector<Piece> bases;
+};
+
+std::optional<Chain> chain_of(const std::vector<Piece>& pieces, TensorId tensor, std::size_t rank) {
+  std::optional<Chain> chain;
+  for (const auto& piece : pieces) {
+    if (!reads(piece, tensor)) continue;
+    for (const auto& term : piece.terms) {
+      const auto step = step_of(term, tensor, rank);
+      if (!step || piece.root || !piece.points.is_subset(term.points)) continue;
+      if (chain && !(chain->step == *step)) return std::nullopt;
+      chain = Chain{*step, {}, {}};
+    }
+  }
+  if (!chain) return std::nullopt;
+  for (const auto& piece : pieces) {
+    auto rest = piece;
+    std::erase_if(rest.terms, [&](const Term& term) { return step_of(term, tensor, rank) == chain->step; });
+    if (reads(rest, tensor)) return std::nullopt;
+    if (rest.terms.size() + 1 < piece.terms.size()) return std::nullopt;
+    const bool steps = rest.terms.size() + 1 == piece.terms.size();
+    if (!steps && rest.terms.size() != piece.terms.size()) return std::nullopt;
+    (steps ? chain->steps : chain->bases).push_back(std::move(rest));
+  }
+  return chain;
+}
+
+/// Adds up the steps of an accumulator.
+class Closer {
+ public:
+  Closer(Chain chain, std::size_t rank)
+      : chain_(std::move(chain)), rank_(rank), stepping_(chain_.steps.front().points), elements_(stepping_) {
+    for (const auto& piece : chain_.steps) stepping_ = stepping_.unite(piece.points);
+    at_earlier_ = identity_forms(rank_ + 1, rank_);
+    at_earlier_[chain_.step.coordinate] = poly::variable(rank_ + 1, rank_);
+    elements_ = insert_coordinates(stepping_, rank_, 1);
+  }
+
+  /// None where an accumulator starts more than once on the way.
+  std::optional<std::vector<Piece>> run() const {
+    if (has_gaps()) return std::nullopt;
+    std::vector<Piece> result = chain_.bases;
+    for (const auto& base : chain_.bases) {
+      const auto starts = poly::Map::from_pairs(starts_in(base), rank_).pieces();
+      if (!starts) return std::nullopt;
+      for (const auto& start : *starts) result.push_back(closed(base, start));
+    }
+    return result;
+  }
+
+ private:
+  /// coordinate r comes before the element's own by at least `least` steps.
+  [[nodiscard]] poly::Constraint before(std::int64_t least) const {
+    const auto own = poly::variable(rank_ + 1, chain_.step.coordinate);
+    const auto earlier = poly::variable(rank_ + 1, rank_);
+    const auto ahead = chain_.step.offset < 0 ? own - earlier : earlier - own;
+    return {ahead - poly::constant(rank_ + 1, least), false};
+  }
+
+  /// The elements with each one before them on whose way one is no step.
+  [[nodiscard]] bool has_gaps() const {
+    const auto all = elements_.intersect(before(0));
+    const auto outside = all.subtract(stepping_.preimage(at_earlier_, rank_ + 1));
+    const auto inside = all.intersect(stepping_.preimage(at_earlier_, rank_ + 1));
+    // (x, r) outside, (x, s) inside, s before r
+    const auto both = insert_coordinates(outside, rank_ + 1, 1).intersect(insert_coordinates(inside, rank_, 1));
+    const auto first = poly::variable(rank_ + 2, rank_), second = poly::variable(rank_ + 2, rank_ + 1);
+    const auto distance = chain_.step.offset < 0 ? first - second : second - first;
+    return !both.intersect({distance - poly::constant(rank_ + 2, 1), false}).is_empty();
+  }
+
+  /// The elements with the place where they start, in this base.
+  [[nodiscard]] poly::Set starts_in(const Piece& base) const {
+    auto next = at_earlier_;
+    auto& moved = next[chain_.step.coordinate];
+    moved = moved - poly::constant(rank_ + 1, chain_.step.offset);
+    return elements_.intersect(before(1))
+        .intersect(base.points.preimage(at_earlier_, rank_ + 1))
+        .intersect(stepping_.preimage(next, rank_ + 1));
+  }
+
+  [[nodiscard]] Piece closed(const Piece& base, const poly::Map::Piece& start) const {
+    Piece piece{start.domain, {}, base.root, chain_.steps.front().span, chain_.steps.front().names};
+    auto onto = identity_forms(rank_, rank_);
+    onto[chain_.step.coordinate] = start.forms.front();
+    for (const auto& term : base.terms) {
+      auto forms = identity_forms(rank_ + term.sums.size(), rank_ + term.sums.size());
+      for (std::size_t d = 0; d < rank_; ++d) forms[d] = insert_variables(onto[d], rank_, term.sums.size());
+      Term moved = term;
+      substitute_in(moved, forms, rank_ + term.sums.size());
+      moved.points = moved.points.intersect(insert_coordinates(start.domain, rank_, term.sums.size()));
+      piece.terms.push_back(std::move(moved));
+    }
+    for (const auto& steps : chain_.steps) {
+      for (const auto& term : steps.terms) piece.terms.push_back(summed(term, steps, start.domain));
+    }
+    return piece;
+  }
+
+  /// The sum of a step's term over all steps up to the element.
+  [[nodiscard]] Term summed(const Term& term, const Piece& steps, const poly::Set& elements) const {
+    const auto variables = rank_ + 1 + term.sums.size();
+    std::vector<poly::Affine> forms;
+    for (const auto& form : at_earlier_) forms.push_back(insert_variables(form, rank_ + 1, term.sums.size()));
+    for (std::size_t s = 0; s < term.sums.size(); ++s) forms.push_back(poly::variable(variables, rank_ + 1 + s));
+    Term moved = term;
+    substitute_in(moved, forms, variables);
+    moved.points = moved.points
+                       .intersect(insert_coordinates(insert_coordinates(elements, rank_, 1).intersect(before(0)),
+                                                     rank_ + 1, term.sums.size()));
+    moved.sums.insert(moved.sums.begin(), steps.names[chain_.step.coordinate]);
+    return moved;
+  }
+
+  Chain chain_;
+  std::size_t rank_;
+  poly::Set stepping_;
+  poly::Set elements_;  ///< That go on, with any other coordinate appended.
+  std::vector<poly::Affine> at_earlier_;
+};
+
+bool close_chains(const System& system, NormalForm& form) {
+  bool changed = false;
+  for (std::size_t t = 0; t < form.pieces.size(); ++t) {
+    if (system.tensors[t].role != Role::local) continue;
+    const auto rank = rank_of(system, TensorId(t));
+    auto chain = chain_of(form.pieces[t], TensorId(t), rank);
+    if (!chain || std::ranges::any_of(chain->bases, [](const Piece& base) { return base.root; })) continue;
+    if (auto pieces = Closer(std::move(*chain), rank).run()) {
+      form.pieces[t] = std::move(*pieces);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+/// The products of a term, without one factor, with what that is in one of its pieces.
+std::vector<Term> replaced(const Term& term, std::size_t number, const Piece& source, std::size_t rank) {
+  std::vector<Term> result;
+  const auto& factor = term.factors[number];
+  for (const auto& inner : source.terms) {
+    const auto sums = inner.sums.size(), own = term.points.dimensions(), from = factor.index.size();
+    std::vector<poly::Affine> forms;
+    for (const auto& form : factor.index) forms.push_back(insert_variables(form, own, sums));
+    for (std::size_t s = 0; s < sums; ++s) forms.push_back(poly::variable(own + sums, own + s));
+    CYC_CHECK(forms.size() == from + sums);
+    Term moved = inner;
+    substitute_in(moved, forms, own + sums);
+    Term joined{term.coefficient * (factor.inverse ? 1 / inner.coefficient : inner.coefficient), {}, term.sums,
+                insert_coordinates(term.points, own, sums).intersect(moved.points)};
+    if (joined.points.is_empty()) continue;
+    for (std::size_t f = 0; f < term.factors.size(); ++f) {
+      if (f == number) continue;
+      auto kept = term.factors[f];
+      for (auto& form : kept.index) form = insert_variables(form, own, sums);
+      joined.factors.push_back(std::move(kept));
+    }
+    for (auto& other : moved.factors) {
+      other.inverse = other.inverse != factor.inverse;
+      other.conjugate = other.conjugate != factor.conjugate;
+      joined.factors.push_back(std::move(other));
+    }
+    joined.sums.insert(joined.sums.end(), inner.sums.begin(), inner.sums.end());
+    result.push_back(std::move(joined));
+  }
+  (void)rank;
+  return result;
+}
+
+/// Tells whether a local tensor can stand for what it is where this term reads it, without more work.
+bool may_replace(const NormalForm& form, TensorId tensor, const Term& reader, const Factor& factor) {
+  const auto& pieces = form.pieces[tensor.index()];
+  for (const auto& piece : pieces) {
+    if (piece.root || reads(piece, tensor)) return false;
+    if (factor.inverse && (piece.terms.size() != 1 || !piece.terms.front().sums.empty())) return false;
+    const bool sums = std::ranges::any_of(piece.terms, [](const Term& term) { return !term.sums.empty(); });
+    if (sums && !reader.sums.empty()) return false;
+  }
+  return !pieces.empty();
+}
+
+bool inline_locals(const System& system, NormalForm& form) {
+  bool changed = false;
+  for (auto& pieces : form.pieces) {
+    for (auto& piece : pieces) {
+      std::vector<Term> terms;
+      for (const auto& term : piece.terms) {
+        std::size_t number = 0;
+        for (; number < term.factors.size(); ++number) {
+          const auto& factor = term.factors[number];
+          if (system.at(factor.tensor).role == Role::local && may_replace(form, factor.tensor, term, factor)) break;
+        }
+        if (number == term.factors.size()) {
+          terms.push_back(term);
+          continue;
+        }
+        changed = true;
+        const auto& factor = term.factors[number];
+        const auto sources = form.pieces[factor.tensor.index()];
+        for (const auto& source : sources) {
+          auto part = term;
+          part.points = term.points.intersect(source.points.preimage(factor.index, term.points.dimensions()));
+          if (part.points.is_empty()) continue;
+          for (auto& product : replaced(part, number, source, piece.points.dimensions()))
+            terms.push_back(std::move(product));
+        }
+      }
+      piece.terms = std::move(terms);
+    }
+  }
+  return changed;
+}
+
+/// Drops local tensors that nothing reads any more.
+void drop_unread(const System& system, NormalForm& form) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t t = 0; t < form.pieces.size(); ++t) {
+      if (system.tensors[t].role != Role::local || form.pieces[t].empty()) continue;
+      bool read = false;
+      for (std::size_t u = 0; u < form.pieces.size(); ++u) {
+        if (u == t) continue;
+        for (const auto& piece : form.pieces[u]) read = read || reads(piece, TensorId(t));
+      }
+      if (read) continue;
+      form.pieces[t].clear();
+      changed = true;
+    }
+  }
+}
+
+}  // namespace
+
+NormalForm simplify(const System& system, NormalForm form) {
+  for (int round = 0; round < 8; ++round) {
+    forward_copies(system, form);
+    const bool closed = close_chains(system, form);
+    const bool replaced = inline_locals(system, form);
+    drop_unread(system, form);
+    if (!closed && !replaced) break;
+  }
+  for (std::size_t t = 0; t < form.pieces.size(); ++t) {
+    for (auto& piece : form.pieces[t])
+      std::erase_if(piece.terms, [](const Term& term) { return term.points.is_empty(); });
+    join_pieces(system, form, TensorId(t));
+  }
+  return form;
+}
+
+}  // namespace cyclotron::blocking

@@ -1,0 +1,111 @@
+"""Kernels on scalars in tiles: the same numbers as NumPy's, the same classes for all shapes, the same bits everywhere."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+sys.path.insert(0, str(Path(__file__).parent))
+from loading import kernel_of  # noqa: E402
+from texts import TEXTS, arguments  # noqa: E402
+
+ONE = cy.Schedule()
+KERNELS = {name: kernel_of(text) for name, text in TEXTS.items()}
+
+# LAPACK's names for what each class of tiles takes; the last of a class is what makes the tile.
+OPERATORS = {
+    "matmul": [("C", ["gemm"])],
+    "matmul_transposed": [("C", ["gemm"])],
+    "gemm": [("D", ["gemm"])],
+    "trsm_lower": [("X", ["gemm", "trsm"])],
+    "trsm_upper": [("X", ["gemm", "trsm"])],
+    "trsm_lower_transposed": [("X", ["gemm", "trsm"])],
+    "trsm_right": [("X", ["gemm", "trsm"])],
+    "trsm_unit": [("X", ["gemm", "trsm"])],
+    "trsm_right_looking": [("X", ["gemm", "trsm"])],
+    "cholesky": [("L", []), ("L", ["gemm", "trsm"]), ("L", ["syrk", "potrf"])],
+    "cholesky_right_looking": [("L", []), ("L", ["gemm", "trsm"]), ("L", ["syrk", "potrf"])],
+    "lu_in_place": [("F", ["gemm", "getrf"]), ("F", ["gemm", "trsm"]), ("F", ["gemm", "trsm"])],
+}
+
+
+@pytest.mark.parametrize("tile", [1, 2, 3, 5])
+@pytest.mark.parametrize("name", TEXTS)
+def test_blocked_kernels_are_what_numpy_has(name, tile):
+    for n, m in ((1, 2), (2, 1), (5, 3), (6, 6), (7, 12), (12, 4)):
+        given, expected = arguments(name, n, m, seed=n)
+        program = KERNELS[name].compile(*given, schedule=ONE, tile=tile)
+        np.testing.assert_allclose(cy.run(program).output, expected, rtol=1e-9, atol=1e-11, err_msg=f"{n}, {m}")
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_classes_have_the_operators_of_lapack(name):
+    given, _ = arguments(name, 12, 12)
+    classes = KERNELS[name].block(*given, tile=4).classes
+    assert sorted((c.tensor, list(c.operators)) for c in classes) == sorted(OPERATORS[name])
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_the_number_of_classes_does_not_depend_on_the_shapes(name):
+    def classes(n, m):
+        shapes = [cy.spec(a.shape) for a in arguments(name, n, m)[0]]
+        return sorted((c.tensor, c.operators) for c in KERNELS[name].block(*shapes, tile=4).classes)
+
+    assert classes(16, 16) == classes(40, 52) == classes(45, 33)
+
+
+@pytest.mark.parametrize("name", ["matmul", "trsm_lower", "cholesky", "lu_in_place"])
+def test_backends_agree_bit_for_bit(name):
+    given, _ = arguments(name, 11, 7)
+    program = KERNELS[name].compile(*given, tile=4)
+    local = cy.run(program, backend="local").output
+    np.testing.assert_array_equal(cy.run(program, backend="sim").output, local)
+
+
+def test_lengths_by_name_and_as_fits():
+    kernel = KERNELS["matmul"]
+    shapes = cy.spec((96, 70)), cy.spec((70, 33))
+    assert kernel.block(*shapes, tile={"i": 8, "k": 5}).tiles == {"i": 8, "j": 33, "k": 5}
+    assert kernel.block(*shapes, tile="auto").tiles == {"i": 64, "j": 33, "k": 64}
+    assert KERNELS["trsm_lower"].block(cy.spec((8, 8)), cy.spec((8, 4)), tile={"r": 2, "i": 4}).tiles == {
+        "i": 4,
+        "j": 4,
+        "r": 2,
+    }
+
+
+def test_without_tile_the_bits_are_those_of_the_scalars():
+    given, _ = arguments("matmul", 9, 9)
+    kernel = KERNELS["matmul"]
+    np.testing.assert_array_equal(cy.run(kernel.compile(*given)).output, kernel(*given))
+
+
+def test_explanations_are_in_the_names_of_the_kernel():
+    given, _ = arguments("cholesky", 12, 12)
+    text = KERNELS["cholesky"].block(*given, tile=4).explain()
+    assert "share tiles of 4" in text and "potrf" in text and "L where" in text
+
+
+def test_what_matches_nothing_is_refused_and_explained():
+    kernel = kernel_of("""
+def kernel(A):
+    n = A.shape[0]
+    x = cy.empty(n)
+    for i in range(n):
+        x[i] = A[i, i] + 2 * sum(x[j] * x[j] for j in range(i))
+    return x
+""")
+    blocking = kernel.block(cy.spec((8, 8)), tile=4)
+    assert not blocking.complete
+    assert "computed from its own elements" in blocking.explain()
+    with pytest.raises(cy.LegalityError, match="CYC231"):
+        kernel.compile(cy.spec((8, 8)), tile=4)
+
+
+@pytest.mark.parametrize("tile", [0, -3, 2.5, True, "large", {"i": 0}, {3: 4}])
+def test_lengths_that_are_none_are_refused(tile):
+    with pytest.raises(cy.ShapeError, match="CYC232"):
+        KERNELS["matmul"].block(cy.spec((8, 8)), cy.spec((8, 8)), tile=tile)

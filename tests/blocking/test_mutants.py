@@ -1,0 +1,97 @@
+"""Texts that are nearly an operator's: refused, or what Python computes of them; never the operator's result."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+sys.path.insert(0, str(Path(__file__).parent))
+from loading import kernel_of  # noqa: E402
+from texts import TEXTS, arguments  # noqa: E402
+
+CHANGES = [
+    (" - sum(", " + sum("),
+    ("-=", "+="),
+    ("+=", "-="),
+    ("= -sum(", "= sum("),
+    (" * ", " + "),
+    (" / L[i, i]", ""),
+    (" / L[j, j]", " * L[j, j]"),
+    (" / L[j, j]", " / L[i, i]"),
+    (" / F[k, k]", ""),
+    ("cy.sqrt(", "("),
+    ("1.0 /", "2.0 /"),
+    ("range(i)", "range(i + 1)"),
+    ("range(i)", "range(1, i)"),
+    ("range(i)", "range(max(0, i - 1))"),
+    ("range(j)", "range(j + 1)"),
+    ("range(j)", "range(1, j)"),
+    ("range(j, i)", "range(j + 1, i)"),
+    ("range(i + 1, n)", "range(i + 2, n)"),
+    ("range(i + 1, n)", "range(i + 1, n - 1)"),
+    ("range(j + 1, n)", "range(j + 2, n)"),
+    ("range(k + 1, n)", "range(k + 2, n)"),
+    ("range(j, n)", "range(j + 1, n)"),
+    ("range(A.shape[1])", "range(A.shape[1] - 1)"),
+    ("range(A.shape[1])", "range(1, A.shape[1])"),
+    ("range(A.shape[0])", "range(A.shape[0] - 1)"),
+    *((f"[{a}, {b}]", f"[{b}, {a}]") for a in "ijkr" for b in "ijkr" if a != b),
+    *((f"[{a}, {b}]", f"[{a}, {a}]") for a in "ijkr" for b in "ijkr" if a != b),
+    *((f"[{a}, {a}]", f"[{a}, 0]") for a in "ijk"),
+    *((f"L[{a}, {b}] * ", f"2.0 * L[{a}, {b}] * ") for a in "ij" for b in "jk"),
+    ("B[i, r]", "B[i, 0]"),
+    ("A[i, j]", "A[j, j]"),
+    ("A[j, j]", "A[j, 0]"),
+]
+
+
+def mutants():
+    """Each change at each of its places."""
+    for name, text in TEXTS.items():
+        seen = {text}
+        for old, new in CHANGES:
+            place = text.find(old)
+            while place >= 0:
+                changed = text[:place] + new + text[place + len(old) :]
+                if changed not in seen:
+                    seen.add(changed)
+                    yield name, changed
+                place = text.find(old, place + 1)
+
+
+def outcome(name, text, n, m, tile):
+    """Whether a mutant is refused; asserts that it is right else."""
+    given, _ = arguments(name, n, m)
+    kernel = kernel_of(text)
+    try:
+        with np.errstate(all="ignore"):
+            expected = kernel.reference(*given)
+    except (IndexError, ZeroDivisionError):
+        return "no text"
+    try:
+        program = kernel.compile(*given, schedule=cy.Schedule(), tile=tile)
+    except cy.CyclotronError:
+        return "refused"
+    try:
+        result = cy.run(program).output
+    except cy.ExecutionError:
+        assert not np.isfinite(expected).all()
+        return "fails"
+    np.testing.assert_allclose(result, expected, rtol=1e-7, atol=1e-9, err_msg=text)
+    return "right"
+
+
+ALL = list(mutants())
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_mutants_are_refused_or_right(part):
+    outcomes = [outcome(name, text, 5, 5, 2) for name, text in ALL[part::8]]
+    assert outcomes.count("refused") > len(outcomes) / 4
+
+
+def test_there_are_several_hundred():
+    assert len(ALL) > 300
