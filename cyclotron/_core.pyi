@@ -296,6 +296,43 @@ class System:
     @idle_nests.setter
     def idle_nests(self, arg0: Sequence[Sequence[str]]) -> None: ...
 
+class TileClass:
+    """Tiles of a tensor that the same operators compute."""
+    @property
+    def equation(self) -> str: ...
+    @property
+    def names(self) -> list[str]: ...
+    @property
+    def operators(self) -> list[str]: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def tensor(self) -> str: ...
+    @property
+    def tiles(self) -> str: ...
+
+class IndexClass:
+    """Indices whose tiles have one length."""
+    @property
+    def extent(self) -> int: ...
+    @property
+    def indices(self) -> list[str]: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def tile(self) -> int: ...
+
+class Blocking:
+    """A kernel in tiles."""
+    @property
+    def classes(self) -> list[TileClass]: ...
+    @property
+    def complete(self) -> bool: ...
+    @property
+    def indices(self) -> list[IndexClass]: ...
+    @property
+    def system(self) -> System: ...
+
 class Movement:
     """How one tensor moves."""
 
@@ -590,6 +627,9 @@ class Counters:
 
 def blas_version() -> str:
     """The BLAS and how it was configured."""
+
+def block(system: System, all: int, by_index: Mapping[str, int]) -> Blocking:
+    """Block recurrences on scalars."""
 
 def bounds(
     variables: int, region: Sequence[Sequence[tuple[tuple[Sequence[int], int], str | int]]], variable: int

@@ -105,10 +105,10 @@ class Kernel(language.Kernel, Generic[_P, _R]):
         machine : Machine, optional
             By default one that is large enough.
         tile : int, "auto", or dict of str to int, optional
-            The length of tiles, of all indices or by their names: the kernel on scalars becomes one over tiles,
-            computed by tile operators (see `block`), with plain arrays in and out. Sums are added up tile by tile
-            then, so that the bits differ from those of the kernel on scalars; all backends still agree. By
-            default nothing is blocked.
+            The length of tiles, of all indices or by their names: the kernel on scalars becomes one over
+            tiles, computed by tile operators (see `block`), with plain arrays in and out. Sums are added up
+            tile by tile then, so that the bits differ from those of the kernel on scalars; all backends still
+            agree. By default nothing is blocked.
 
         Returns
         -------
@@ -117,7 +117,8 @@ class Kernel(language.Kernel, Generic[_P, _R]):
         Raises
         ------
         LegalityError
-            With `tile`: CYC230 if tiles need each other in a circle, CYC231 if no tile operator computes them.
+            With `tile`: CYC230 if tiles need each other in a circle, CYC231 if no tile operator computes
+            them.
         ShapeError
             CYC232 if `tile` is no length, or names no index.
         """
@@ -136,7 +137,8 @@ class Kernel(language.Kernel, Generic[_P, _R]):
         Returns
         -------
         Blocking
-            Prints the classes of tiles, as exact sets, with their operators; has ``classes`` and ``explain()``.
+            Prints the classes of tiles, as exact sets, with their operators; has ``classes`` and
+            ``explain()``.
 
         Raises
         ------

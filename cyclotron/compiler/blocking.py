@@ -29,8 +29,8 @@ class TileClass:
     tiles : str
         Which tiles, exactly, in isl's notation over their coordinates.
     operators : tuple of str
-        Those that compute them, in LAPACK's names (``gemm``, ``trsm``, ``potrf``, ...), in order; empty for tiles
-        of zeros, or where nothing matches.
+        Those that compute them, in LAPACK's names (``gemm``, ``trsm``, ``potrf``, ...), in order; empty for
+        tiles of zeros, or where nothing matches.
     equation : str
         What a tile is, in tiles; empty where nothing matches.
     reason : str
@@ -110,21 +110,25 @@ class Blocking:
         Returns
         -------
         str
-            The indices that share tiles and why an index has none; each class with its equation in tiles, or the
-            reason why nothing matches it.
+            The indices that share tiles and why an index has none; each class with its equation in tiles, or
+            the reason why nothing matches it.
         """
         lines = [f"{self._kernel} in tiles"]
         for item in self._core.indices:
             names = ", ".join(item.indices)
-            meet = f"{names} meet in an axis or a condition, and share" if len(item.indices) > 1 else f"{names} has"
+            meet = (
+                f"{names} meet in an axis or a condition, and share"
+                if len(item.indices) > 1
+                else f"{names} has"
+            )
             because = f" ({item.reason})" if item.reason else ""
             lines.append(f"  {meet} tiles of {item.tile}{because}")
         for c in self.classes:
             lines.append(f"  {c}")
             lines.append(f"    {c.reason or c.equation or 'computed with another of the same tiles'}")
         lines.append(
-            "  sums are added up tile by tile: the bits are not those of the kernel on scalars, and the same on "
-            "every backend"
+            "  sums are added up tile by tile: the bits are not those of the kernel on scalars, and the same "
+            "on every backend"
         )
         return "\n".join(lines)
 

@@ -34,10 +34,11 @@ void bind_blocking(py::module_& module) {
   module.def(
       "block",
       [](const recurrence::System& system, std::int64_t all, std::map<std::string, std::int64_t> by_index) {
-        return interruptibly({}, [system, sizes = blocking::TileSizes{all, std::move(by_index)}](const auto&) {
-          const poly::Analysis analysis(system.kernel);
-          return blocking::block(system, sizes);
-        });
+        return interruptibly({},
+                             [system, sizes = blocking::TileSizes{all, std::move(by_index)}](const auto&) {
+                               const poly::Analysis analysis(system.kernel);
+                               return blocking::block(system, sizes);
+                             });
       },
       py::arg("system"), py::arg("all"), py::arg("by_index"), "Block recurrences on scalars.");
 }

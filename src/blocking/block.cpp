@@ -19,15 +19,13 @@ namespace cyclotron::blocking {
 
 namespace {
 
-/// Cuts cells where a term without a range of tiles is in some of their tiles only.
+/// Cuts cells where a term that is no sum is in some of their tiles only.
 std::vector<Cell> with_whole_terms(std::vector<Cell> cells) {
   const auto splitting = [](const Cell& cell) -> std::optional<poly::Set> {
-    const auto rank = cell.tiles.dimensions();
     for (const auto& piece : cell.pieces) {
       for (const auto& term : piece.terms) {
-        if (!forms_of_tile(term, identity_forms(term.tiles.dimensions(), term.tiles.dimensions()))) continue;
-        const auto tiles = project_first(term.tiles, rank);
-        if (!cell.tiles.is_subset(tiles)) return tiles;
+        if (!term.sums.empty()) continue;  // a sum over none is 0
+        if (!cell.tiles.is_subset(term.tiles)) return term.tiles;
       }
     }
     return std::nullopt;
@@ -37,7 +35,8 @@ std::vector<Cell> with_whole_terms(std::vector<Cell> cells) {
     part.tiles = tiles;
     for (auto& piece : part.pieces) {
       for (auto& term : piece.terms)
-        term.tiles = term.tiles.intersect(insert_coordinates(tiles, tiles.dimensions(), term.sums.size())).coalesce();
+        term.tiles =
+            term.tiles.intersect(insert_coordinates(tiles, tiles.dimensions(), term.sums.size())).coalesce();
       std::erase_if(piece.terms, [](const TileTerm& term) { return term.tiles.is_empty(); });
     }
     return part;
@@ -68,8 +67,9 @@ bool has_own(const Cell& cell) {
 bool divides(const Cell& cell) {
   return std::ranges::any_of(cell.pieces, [](const TilePiece& piece) {
     return piece.root || std::ranges::any_of(piece.terms, [](const TileTerm& term) {
-      return std::ranges::any_of(term.factors, [](const TileFactor& factor) { return factor.inverse; });
-    });
+             return std::ranges::any_of(term.factors,
+                                        [](const TileFactor& factor) { return factor.inverse; });
+           });
   });
 }
 
@@ -115,7 +115,8 @@ Cell in_coordinates(Cell cell, const Partner& partner, const Cell& anchor) {
     std::vector<poly::Affine> forms;
     for (const auto& form : partner.tile) forms.push_back(insert_variables(form, rank, sums));
     for (std::size_t s = 0; s < sums; ++s) forms.push_back(poly::variable(rank + sums, rank + s));
-    return std::pair(tiles.preimage(forms, rank + sums).intersect(insert_coordinates(anchor.tiles, rank, sums)), forms);
+    return std::pair(
+        tiles.preimage(forms, rank + sums).intersect(insert_coordinates(anchor.tiles, rank, sums)), forms);
   };
   const bool onto_diagonal = cell.vector && !anchor.vector;
   for (auto& piece : cell.pieces) {
@@ -143,7 +144,7 @@ class Blocker {
     auto cells = cut(system_, form, tiling, context_);
     mark_own(system_, cells, context_);
     cells = with_whole_terms(std::move(cells));
-    TileSystem tiles(system_, tiling, cells);
+    TileSystem tiles(system_, form, tiling, cells);
     Blocking result;
     result.indices = tiling.classes;
     result.complete = true;
@@ -212,7 +213,8 @@ class Blocker {
   }
 
   /// A vector first: its matrix is the one in whose coordinates both are.
-  void compute_with(TileSystem& tiles, const std::vector<Cell>& cells, std::size_t vector, std::size_t matrix) {
+  void compute_with(TileSystem& tiles, const std::vector<Cell>& cells, std::size_t vector,
+                    std::size_t matrix) {
     compute(tiles, cells, matrix);
     if (std::ranges::find(partners_done_, vector) == partners_done_.end()) refuse_recurrence(cells[vector]);
     partners_done_.push_back(matrix);
@@ -220,9 +222,10 @@ class Blocker {
 
   [[noreturn]] void refuse_recurrence(const Cell& cell) const {
     refuse(cell.pieces.front().span,
-           fmt::format("inside its tiles, `{}` is computed from its own elements in a way that is no tile operator's "
-                       "definition",
-                       system_.at(cell.tensor).user_name()));
+           fmt::format(
+               "inside its tiles, `{}` is computed from its own elements in a way that is no tile operator's "
+               "definition",
+               system_.at(cell.tensor).user_name()));
   }
 
   std::size_t cell_at(const std::vector<Cell>& cells, const Cell& cell, const Partner& partner) const {

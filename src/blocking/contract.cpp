@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/support/error.hpp>
 
 namespace cyclotron::blocking {
@@ -23,13 +24,15 @@ ExprId Emitter::constant(double value) {
 }
 
 ExprId Emitter::apply(Op op, std::vector<ExprId> operands, operators::Flags flags) {
-  if (!operators::is_elementwise(op) && op != Op::transpose) note(std::string(operators::info(op).space_name));
+  if (!operators::is_elementwise(op) && op != Op::transpose)
+    note(std::string(operators::info(op).space_name));
   system_.exprs.push_back({recurrence::Apply{op, flags, std::move(operands)}, span_});
   return ExprId(system_.exprs.size() - 1);
 }
 
 ExprId Emitter::sum(const std::string& index, recurrence::Region domain, ExprId body) {
-  system_.exprs.push_back({recurrence::Reduce{recurrence::Reduction::sum, index, std::move(domain), body}, span_});
+  system_.exprs.push_back(
+      {recurrence::Reduce{recurrence::Reduction::sum, index, std::move(domain), body}, span_});
   return ExprId(system_.exprs.size() - 1);
 }
 
@@ -59,8 +62,8 @@ namespace {
 
 class Contraction {
  public:
-  Contraction(Emitter& emitter, const TileTerm& term, const Cell& cell, Span span)
-      : emitter_(emitter), term_(term), cell_(cell), span_(std::move(span)) {}
+  Contraction(Emitter& emitter, const Zeros& zeros, const TileTerm& term, const Cell& cell, Span span)
+      : emitter_(emitter), zeros_(zeros), term_(term), cell_(cell), span_(std::move(span)) {}
 
   TileNode run() {
     find_lengths();
@@ -74,7 +77,8 @@ class Contraction {
     auto node = nodes_.front();
     node = oriented(node);
     if (const auto mask = result_mask_; mask != Mask::all) {
-      if (!has(node, 0) || (cell_.columns > 1 && !has(node, 1))) refuse_product("a condition on rows and columns");
+      if (!has(node, 0) || (cell_.columns > 1 && !has(node, 1)))
+        refuse_product("a condition on rows and columns");
       node.expr = masked(span_, node.expr, mask);
     }
     return node;
@@ -85,7 +89,8 @@ class Contraction {
 
   static bool has(const TileNode& node, std::size_t axis) { return node.row == axis || node.column == axis; }
   [[nodiscard]] std::size_t users(std::size_t axis) const {
-    return static_cast<std::size_t>(std::ranges::count_if(nodes_, [&](const auto& n) { return has(n, axis); }));
+    return static_cast<std::size_t>(
+        std::ranges::count_if(nodes_, [&](const auto& n) { return has(n, axis); }));
   }
 
   [[noreturn]] void refuse_product(const std::string& what) const {
@@ -137,11 +142,27 @@ class Contraction {
       left = left.intersect(own.preimage(forms, variables));
       return mask;
     };
-    for (auto& node : nodes_) {
-      if (!node.row || !node.column || left == term_.inner) continue;
-      const auto mask = mask_on(*node.row, *node.column);
-      if (mask == Mask::other) refuse_product("a condition");
-      node.expr = masked(span_, node.expr, mask);
+    // First what is zero outside of its points anyway.
+    for (const bool zero : {true, false}) {
+      for (std::size_t n = 0; n < nodes_.size(); ++n) {
+        auto& node = nodes_[n];
+        if (!node.row || !node.column || left == term_.inner) continue;
+        const auto own = term_.inner.project({*node.row, *node.column});
+        const auto box = left.project({*node.row, *node.column});
+        if (own == box) continue;
+        const bool vanishes =
+            !term_.factors[n].inverse && zeros_.outside(term_, term_.factors[n], box.subtract(own));
+        if (vanishes != zero) continue;
+        if (vanishes) {
+          std::vector<poly::Affine> forms{poly::variable(variables, *node.row),
+                                          poly::variable(variables, *node.column)};
+          left = left.intersect(own.preimage(forms, variables));
+          continue;
+        }
+        const auto mask = mask_on(*node.row, *node.column);
+        if (mask == Mask::other) refuse_product("a condition");
+        node.expr = masked(span_, node.expr, mask);
+      }
     }
     if (!(left == term_.inner) && variables >= 2) {
       result_mask_ = mask_on(0, 1);
@@ -203,7 +224,8 @@ class Contraction {
         const auto axis = vector.row ? vector.row : vector.column;
         if (axis && !(matrix.row && matrix.column && has(matrix, *axis))) continue;
         auto factor = vector.expr;
-        if (axis && (vector.row == axis) != (matrix.row == axis)) factor = emitter_.apply(Op::transpose, {factor});
+        if (axis && (vector.row == axis) != (matrix.row == axis))
+          factor = emitter_.apply(Op::transpose, {factor});
         const TileNode node{emitter_.apply(Op::multiply, {matrix.expr, factor}), matrix.row, matrix.column};
         replace(std::min(a, b), std::max(a, b), node);
         return true;
@@ -216,7 +238,8 @@ class Contraction {
     for (std::size_t a = 0; a < nodes_.size(); ++a) {
       for (std::size_t b = a + 1; b < nodes_.size(); ++b) {
         const auto &p = nodes_[a], &q = nodes_[b];
-        const bool same = p.row == q.row && p.column == q.column, turned = p.row == q.column && p.column == q.row;
+        const bool same = p.row == q.row && p.column == q.column,
+                   turned = p.row == q.column && p.column == q.row;
         if (!same && !turned) continue;
         const auto other = same ? q.expr : emitter_.apply(Op::transpose, {q.expr});
         replace(a, b, {emitter_.apply(Op::multiply, {p.expr, other}), p.row, p.column});
@@ -257,6 +280,7 @@ class Contraction {
   }
 
   Emitter& emitter_;
+  const Zeros& zeros_;
   const TileTerm& term_;
   const Cell& cell_;
   Span span_;
@@ -267,8 +291,31 @@ class Contraction {
 
 }  // namespace
 
-TileNode contract(Emitter& emitter, const TileTerm& term, const Cell& cell, const Span& span) {
-  auto node = Contraction(emitter, term, cell, span).run();
+Zeros::Zeros(const System& system, const NormalForm& form, const Tiling& tiling)
+    : system_(system), form_(form), tiling_(tiling) {}
+
+bool Zeros::outside(const TileTerm& term, const TileFactor& factor, const poly::Set& outside) const {
+  const auto id = factor.tensor.index();
+  const auto rank = factor.tile.size(), tiles = term.tiles.dimensions();
+  const auto both = insert_coordinates(term.tiles, tiles, 2).intersect(insert_coordinates(outside, 0, tiles));
+  std::vector<poly::Affine> element;
+  for (std::size_t d = 0; d < rank; ++d) {
+    auto form = tiling_.axes[id][d] * insert_variables(factor.tile[d], tiles, 2);
+    if (d + 2 == rank || rank == 1) form = form + poly::variable(tiles + 2, tiles);
+    if (d + 1 == rank && rank >= 2) form = form + poly::variable(tiles + 2, tiles + 1);
+    element.push_back(std::move(form));
+  }
+  auto left =
+      both.image(element).intersect(recurrence::elements_of(term.tiles.context(), system_.at(factor.tensor)));
+  for (const auto& piece : form_.pieces[id]) {
+    if (piece.terms.empty()) left = left.subtract(piece.points);
+  }
+  return left.is_empty();
+}
+
+TileNode contract(Emitter& emitter, const Zeros& zeros, const TileTerm& term, const Cell& cell,
+                  const Span& span) {
+  auto node = Contraction(emitter, zeros, term, cell, span).run();
   for (const auto axis : {node.row, node.column}) CYC_CHECK(!axis || *axis < 2);
   return node;
 }

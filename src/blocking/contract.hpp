@@ -15,7 +15,8 @@ class Emitter {
 
   recurrence::ExprId access(TensorId tensor, const std::vector<poly::Affine>& index);
   recurrence::ExprId constant(double value);
-  recurrence::ExprId apply(operators::Op op, std::vector<recurrence::ExprId> operands, operators::Flags flags = 0);
+  recurrence::ExprId apply(operators::Op op, std::vector<recurrence::ExprId> operands,
+                           operators::Flags flags = 0);
   recurrence::ExprId sum(const std::string& index, recurrence::Region domain, recurrence::ExprId body);
 
   /// The operators applied so far, in the names of LAPACK where it has them, each once and in order.
@@ -35,9 +36,24 @@ struct TileNode {
   std::optional<std::size_t> row, column;
 };
 
+/// Elements of tensors that are zero.
+class Zeros {
+ public:
+  Zeros(const System& system, const NormalForm& form, const Tiling& tiling);
+
+  /// Tells whether a factor is zero at all rows and columns of its tile that are not in `points`.
+  [[nodiscard]] bool outside(const TileTerm& term, const TileFactor& factor, const poly::Set& outside) const;
+
+ private:
+  const System& system_;
+  const NormalForm& form_;
+  const Tiling& tiling_;
+};
+
 /// The product of a term's factors, summed over the places inside; over the tiles that are computed and those of sums.
 /// Throws LegalityError CYC231 where tile operators have no such product.
-[[nodiscard]] TileNode contract(Emitter& emitter, const TileTerm& term, const Cell& cell, const Span& span);
+[[nodiscard]] TileNode contract(Emitter& emitter, const Zeros& zeros, const TileTerm& term, const Cell& cell,
+                                const Span& span);
 
 /// Rows and columns that a mask keeps.
 enum class Mask : std::uint8_t { all, lower, upper, below, above, diagonal, none, other };

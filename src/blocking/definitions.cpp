@@ -11,10 +11,11 @@ namespace {
 using poly::Affine;
 using poly::Constraint;
 
-const Affine x = poly::variable(3, 0), y = poly::variable(3, 1), r = poly::variable(3, 2), none = poly::constant(3, 0);
+const Affine x = poly::variable(3, 0), y = poly::variable(3, 1), r = poly::variable(3, 2),
+             none = poly::constant(3, 0);
 
 Constraint below(const Affine& a, const Affine& b) { return {b - a - poly::constant(3, 1), false}; }  // a < b
-Constraint at_most(const Affine& a, const Affine& b) { return {b - a, false}; }                       // a <= b
+Constraint at_most(const Affine& a, const Affine& b) { return {b - a, false}; }  // a <= b
 Constraint same(const Affine& a, const Affine& b) { return {a - b, true}; }
 
 DefinedPiece zero(Role result, const Constraint& where) {
@@ -22,7 +23,8 @@ DefinedPiece zero(Role result, const Constraint& where) {
 }
 
 DefinedPiece ones(Role result) {
-  return {.result = result, .where = {same(x, y)}, .residual = false, .constant = 1, .terms = {}, .divisors = {}};
+  return {
+      .result = result, .where = {same(x, y)}, .residual = false, .constant = 1, .terms = {}, .divisors = {}};
 }
 
 /// X of op(A) X = B or X op(A) = B: by rows or columns, from the first or from the last.
@@ -33,7 +35,9 @@ Definition solve(bool right, bool transposed, bool lower, bool unit) {
   const bool forward = (lower != transposed) != right;
   DefinedFactor a{Role::matrix, swapped ? r : along, swapped ? along : r};
   DefinedFactor done{Role::result, right ? x : r, right ? r : y};
-  DefinedPiece piece{.where = {}, .terms = {{-1, {a, done}, {forward ? below(r, along) : below(along, r)}, right}}, .divisors = {}};
+  DefinedPiece piece{.where = {},
+                     .terms = {{-1, {a, done}, {forward ? below(r, along) : below(along, r)}, right}},
+                     .divisors = {}};
   if (!unit) piece.divisors = {{Role::matrix, along, along}};
   operators::Flags flags = 0;
   if (right) flags |= operators::right_side;
@@ -54,7 +58,8 @@ Definition cholesky(bool complex) {
 Definition lu(bool apart) {
   const Role factor = apart ? Role::second : Role::result;
   const DefinedFactor left{factor, x, r}, right{Role::result, r, y};
-  const DefinedPiece upper{.where = {at_most(x, y)}, .terms = {{-1, {left, right}, {below(r, x)}}}, .divisors = {}};
+  const DefinedPiece upper{
+      .where = {at_most(x, y)}, .terms = {{-1, {left, right}, {below(r, x)}}}, .divisors = {}};
   const DefinedPiece rest{.result = factor,
                           .where = {below(y, x)},
                           .terms = {{-1, {left, right}, {below(r, y)}}},
@@ -70,7 +75,10 @@ Definition lu(bool apart) {
 
 Definition inverse(bool lower, bool by_columns) {
   const auto strict = lower ? below(y, x) : below(x, y);
-  DefinedPiece diagonal{.where = {same(x, y)}, .residual = false, .constant = 1, .terms = {},
+  DefinedPiece diagonal{.where = {same(x, y)},
+                        .residual = false,
+                        .constant = 1,
+                        .terms = {},
                         .divisors = {{Role::matrix, x, x}}};
   // A X = 1 by rows, or X A = 1 by columns: the matrix, the inverse and the divisor.
   const DefinedFactor a{Role::matrix, by_columns ? r : x, by_columns ? y : r};
@@ -86,26 +94,28 @@ Definition inverse(bool lower, bool by_columns) {
                     .residual = false,
                     .terms = {{-1, {a, done}, std::move(range)}},
                     .divisors = {{Role::matrix, at, at}}};
-  return {"trtri", Recipe::inverse, lower ? operators::Flags{operators::lower} : 0U, false, false,
-          {diagonal, rest, zero(Role::result, lower ? below(x, y) : below(y, x))}};
+  return {"trtri", Recipe::inverse, lower ? operators::Flags{operators::lower} : 0U,
+          false,   false,           {diagonal, rest, zero(Role::result, lower ? below(x, y) : below(y, x))}};
 }
 
 Definition ldl() {
   const DefinedFactor row{Role::result, x, r}, other{Role::result, y, r}, scale{Role::second, r, none};
-  const DefinedPiece diagonal{.result = Role::second,
-                              .where = {same(x, y)},
-                              .terms = {{-1, {{Role::result, x, r}, {Role::result, x, r}, scale}, {below(r, x)}}},
-                              .divisors = {}};
+  const DefinedPiece diagonal{
+      .result = Role::second,
+      .where = {same(x, y)},
+      .terms = {{-1, {{Role::result, x, r}, {Role::result, x, r}, scale}, {below(r, x)}}},
+      .divisors = {}};
   const DefinedPiece rest{.where = {below(y, x)},
                           .terms = {{-1, {row, other, scale}, {below(r, y)}}},
                           .divisors = {{Role::second, y, none}}};
-  return {"sytrf", Recipe::ldl, 0, false, true,
-          {diagonal, rest, ones(Role::result), zero(Role::result, below(x, y))}};
+  return {"sytrf", Recipe::ldl, 0,
+          false,   true,        {diagonal, rest, ones(Role::result), zero(Role::result, below(x, y))}};
 }
 
 Definition solve_scaled() {
   const DefinedFactor done{Role::result, x, r}, scale{Role::scale, r, none}, a{Role::matrix, y, r};
-  const DefinedPiece piece{.where = {}, .terms = {{-1, {done, scale, a}, {below(r, y)}}}, .divisors = {{Role::scale, y, none}}};
+  const DefinedPiece piece{
+      .where = {}, .terms = {{-1, {done, scale, a}, {below(r, y)}}}, .divisors = {{Role::scale, y, none}}};
   return {"trsm unit", Recipe::solve_scaled, 0, false, false, {piece}};
 }
 
@@ -133,9 +143,12 @@ Definition transposed(Definition definition) {
 }  // namespace
 
 std::vector<Definition> definitions(bool complex) {
-  std::vector<Definition> result{cholesky(complex), lu(true), lu(false)};
+  std::vector<Definition> result;
   for (int form = 0; form < 16; ++form)
     result.push_back(solve((form & 1) != 0, (form & 2) != 0, (form & 4) == 0, (form & 8) != 0));
+  result.push_back(cholesky(complex));
+  result.push_back(lu(true));
+  result.push_back(lu(false));
   for (int form = 0; form < 4; ++form) result.push_back(inverse((form & 1) == 0, (form & 2) != 0));
   if (!complex) {
     result.push_back(ldl());

@@ -10,7 +10,7 @@ namespace cyclotron::blocking {
 
 /// Tiles in a definition.
 enum class Role : std::uint8_t {
-  residual,  ///< What the operator is applied to: all that needs no element of the results.
+  residual,  ///< The operand of the operator: all that needs no element of the results.
   matrix,    ///< A triangular matrix that is done.
   scale,     ///< A vector that is done.
   result,
@@ -48,8 +48,8 @@ struct DefinedPiece {
 enum class Recipe : std::uint8_t {
   solve,
   cholesky,
-  lu_packed,    ///< Both factors in one tile, without the ones.
-  lu_apart,     ///< `result` is the factor above the diagonal, `second` the one of ones below.
+  lu_packed,  ///< Both factors in one tile, without the ones.
+  lu_apart,   ///< `result` is the factor above the diagonal, `second` the one of ones below.
   inverse,
   ldl,          ///< `result` is the factor of ones, `second` the diagonal.
   solve_scaled  ///< With the factor of ones of LDLᵀ, then divided by its diagonal.
@@ -59,8 +59,8 @@ struct Definition {
   std::string name;
   Recipe recipe = Recipe::solve;
   operators::Flags flags = 0;
-  bool transposed = false;   ///< The operator's tile and results are transposes of these.
-  bool one_column = false;   ///< `second` is a vector.
+  bool transposed = false;  ///< The operator's tile and results are transposes of these.
+  bool one_column = false;  ///< `second` is a vector.
   std::vector<DefinedPiece> pieces;
 };
 

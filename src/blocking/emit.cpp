@@ -19,7 +19,8 @@ std::vector<std::string> index_names(const Cell& cell) {
   auto names = cell.names;
   for (std::size_t d = 0; d < names.size(); ++d) {
     const auto first = names.begin() + static_cast<std::ptrdiff_t>(d);
-    if (names[d].empty() || std::find(names.begin(), first, names[d]) != first) names[d] = fmt::format("tile_{}", d);
+    if (names[d].empty() || std::find(names.begin(), first, names[d]) != first)
+      names[d] = fmt::format("tile_{}", d);
   }
   return names;
 }
@@ -98,7 +99,8 @@ ExprId factor_of(const Definition& definition, const Span& span, ExprId tile, Ro
 }
 
 /// The first cell's tiles over those of the other that are computed with them.
-std::vector<poly::Affine> back_to(const Cell& cell, const std::vector<poly::Affine>& other, const Span& span) {
+std::vector<poly::Affine> back_to(const Cell& cell, const std::vector<poly::Affine>& other,
+                                  const Span& span) {
   const auto rank = cell.tiles.dimensions(), count = other.size();
   auto forms = other;
   for (const auto& form : identity_forms(rank, rank)) forms.push_back(form);
@@ -118,51 +120,68 @@ std::vector<poly::Affine> back_to(const Cell& cell, const std::vector<poly::Affi
 
 }  // namespace
 
-TileSystem::TileSystem(const System& system, const Tiling& tiling, const std::vector<Cell>& cells) : scalars_(system) {
+TileSystem::TileSystem(const System& system, const NormalForm& form, const Tiling& tiling,
+                       const std::vector<Cell>& cells)
+    : scalars_(system), zeros_(system, form, tiling) {
   tiles_.kernel = system.kernel;
   for (std::size_t t = 0; t < system.tensors.size(); ++t) {
     auto tensor = system.tensors[t];
-    const bool computed = std::ranges::any_of(cells, [t](const Cell& cell) { return cell.tensor.index() == t; });
-    if (tensor.role == recurrence::Role::local && !computed) continue;
+    const bool computed =
+        std::ranges::any_of(cells, [t](const Cell& cell) { return cell.tensor.index() == t; });
+    gone_.push_back(tensor.role == recurrence::Role::local && !computed);
     tensor.tile = tiling.axes[t];
     tensor.blocked = !tensor.shape.empty();
-    ids_.emplace(TensorId(t), TensorId(tiles_.tensors.size()));
     tiles_.tensors.push_back(std::move(tensor));
   }
 }
 
-TileTerm TileSystem::moved(const TileTerm& term) const {
-  auto result = term;
-  for (auto& factor : result.factors) factor.tensor = ids_.at(factor.tensor);
+System TileSystem::take() const {
+  System result = tiles_;
+  std::vector<TensorId> ids;
+  result.tensors.clear();
+  for (std::size_t t = 0; t < tiles_.tensors.size(); ++t) {
+    ids.emplace_back(result.tensors.size());
+    if (t >= gone_.size() || !gone_[t]) result.tensors.push_back(tiles_.tensors[t]);
+  }
+  for (auto& expr : result.exprs) {
+    if (auto* access = std::get_if<recurrence::Access>(&expr.node))
+      access->tensor = ids.at(access->tensor.index());
+  }
+  for (auto& equation : result.equations) equation.target = ids.at(equation.target.index());
   return result;
 }
 
-ExprId TileSystem::total(Emitter& emitter, const Cell& cell, const std::vector<TileTerm>& terms, const Span& span) {
+ExprId TileSystem::total(Emitter& emitter, const Cell& cell, const std::vector<TileTerm>& terms,
+                         const Span& span) {
   std::optional<ExprId> result;
   const auto rank = cell.tiles.dimensions();
   const auto names = index_names(cell);
   auto ordered = terms;
   // What is there before is updated: terms without sums first.
-  std::ranges::stable_sort(ordered, {}, [](const TileTerm& term) { return std::pair(!term.sums.empty(), term.coefficient < 0); });
+  std::ranges::stable_sort(
+      ordered, {}, [](const TileTerm& term) { return std::pair(!term.sums.empty(), term.coefficient < 0); });
   for (const auto& original : ordered) {
-    auto term = moved(original);
+    auto term = original;
     // Sums over tiles that the element's tile determines are none.
     const auto all = identity_forms(term.tiles.dimensions(), term.tiles.dimensions());
-    const auto values = forms_of_tile(term, all);
+    const bool everywhere = cell.tiles.is_subset(project_first(term.tiles, rank));
+    const auto values = everywhere ? forms_of_tile(term, all) : std::nullopt;
     std::size_t ranges = term.sums.size();
     if (values) {
       for (auto& factor : term.factors) {
         for (auto& form : factor.tile) form = poly::substitute(form, *values, rank);
       }
+      term.tiles = project_first(term.tiles, rank);
       ranges = 0;
     }
-    auto node = contract(emitter, term, cell, span);
+    auto node = contract(emitter, zeros_, term, cell, span);
     const double size = std::abs(term.coefficient);
     if (size != 1) node.expr = emitter.apply(Op::multiply, {emitter.constant(size), node.expr});
     const auto sums = sum_names(names, term.sums);
     for (std::size_t s = ranges; s-- > 0;) {
       const auto points = project_first(term.tiles, rank + s + 1);
-      const auto around = insert_coordinates(s == 0 ? cell.tiles : project_first(term.tiles, rank + s), rank + s, 1);
+      const auto around =
+          insert_coordinates(s == 0 ? cell.tiles : project_first(term.tiles, rank + s), rank + s, 1);
       node.expr = emitter.sum(sums[s], region_of(points.gist(around), span), node.expr);
     }
     const bool less = term.coefficient < 0;
@@ -181,7 +200,7 @@ ExprId TileSystem::piece(Emitter& emitter, const Cell& cell, const TilePiece& pi
   auto expr = total(emitter, cell, terms, piece.span);
   for (const auto& divisor : divisors) {
     const TileTerm only{1, {divisor}, {}, cell.tiles, box_of(cell, 0), {}};
-    const auto node = contract(emitter, moved(only), cell, piece.span);
+    const auto node = contract(emitter, zeros_, only, cell, piece.span);
     emitter.note("div");
     expr = emitter.apply(Op::divide, {expr, node.expr});
   }
@@ -229,14 +248,15 @@ void TileSystem::add(std::size_t number, const Cell& cell) {
 
 ExprId TileSystem::bound(Emitter& emitter, const Match& match, Role role) {
   const auto& tile = match.tiles.at(role);
-  return emitter.access(moved(tile.tensor), tile.tile);
+  return emitter.access(tile.tensor, tile.tile);
 }
 
 ExprId TileSystem::solved(Emitter& emitter, const Match& match, ExprId residual) {
   const auto& definition = match.definition;
   switch (definition.recipe) {
     case Recipe::solve:
-      return emitter.apply(Op::solve_triangular, {bound(emitter, match, Role::matrix), residual}, definition.flags);
+      return emitter.apply(Op::solve_triangular, {bound(emitter, match, Role::matrix), residual},
+                           definition.flags);
     case Recipe::inverse:
       return emitter.apply(Op::inv_triangular, {bound(emitter, match, Role::matrix)}, definition.flags);
     case Recipe::solve_scaled: {
@@ -254,7 +274,9 @@ ExprId TileSystem::solved(Emitter& emitter, const Match& match, ExprId residual)
   }
   const bool turn = definition.transposed;
   auto tile = turn ? emitter.apply(Op::transpose, {residual}) : residual;
-  const Op op = definition.recipe == Recipe::cholesky ? Op::cholesky : definition.recipe == Recipe::ldl ? Op::ldl : Op::lu;
+  const Op op = definition.recipe == Recipe::cholesky ? Op::cholesky
+                : definition.recipe == Recipe::ldl    ? Op::ldl
+                                                      : Op::lu;
   tile = emitter.apply(op, {tile});
   return turn ? emitter.apply(Op::transpose, {tile}) : tile;
 }
@@ -274,13 +296,13 @@ void TileSystem::add(std::size_t number, const Component& component, const Match
   factored(emitter, number, component, match, expr, *other, *other_cell);
 }
 
-void TileSystem::factored(Emitter& emitter, std::size_t number, const Component& component, const Match& match,
-                          ExprId factors, std::size_t other, const Cell& other_cell) {
+void TileSystem::factored(Emitter& emitter, std::size_t number, const Component& component,
+                          const Match& match, ExprId factors, std::size_t other, const Cell& other_cell) {
   // Both factors are parts of one tile, which is a tensor of its own.
   const auto& cell = component.cells.front();
   const Span span = cell.pieces.front().span;
   const auto first = match.tiles.at(Role::result).tensor, second = match.tiles.at(Role::second).tensor;
-  auto local = tiles_.at(moved(cell.tensor));
+  auto local = tiles_.at(cell.tensor);
   local.role = recurrence::Role::local;
   local.name = fmt::format("{}_{}_factors", scalars_.at(first).name, scalars_.at(second).name);
   local.variable = fmt::format("{}_{}", scalars_.at(first).user_name(), scalars_.at(second).user_name());
@@ -289,20 +311,25 @@ void TileSystem::factored(Emitter& emitter, std::size_t number, const Component&
   tiles_.tensors.push_back(std::move(local));
   const auto rank = cell.tiles.dimensions();
   recurrence::Equation definition{both, {}, index_names(cell), region_of(cell.tiles, span), factors, span};
-  for (const auto& form : identity_forms(rank, rank)) definition.index.push_back({form.coefficients, form.constant});
+  for (const auto& form : identity_forms(rank, rank))
+    definition.index.push_back({form.coefficients, form.constant});
   tiles_.equations.push_back(std::move(definition));
   const bool result_first = first == cell.tensor;
-  const auto part = [&](std::size_t of, const Cell& target, const std::vector<poly::Affine>& index, Role role) {
+  const auto part = [&](std::size_t of, const Cell& target, const std::vector<poly::Affine>& index,
+                        Role role) {
     equation(of, target, factor_of(match.definition, span, emitter.access(both, index), role), emitter, span);
   };
   part(number, cell, identity_forms(rank, rank), result_first ? Role::result : Role::second);
-  part(other, other_cell, back_to(cell, component.other_tile, span), result_first ? Role::second : Role::result);
+  part(other, other_cell, back_to(cell, component.other_tile, span),
+       result_first ? Role::second : Role::result);
 }
 
-void TileSystem::equation(std::size_t number, const Cell& cell, ExprId expr, const Emitter& emitter, const Span& span) {
+void TileSystem::equation(std::size_t number, const Cell& cell, ExprId expr, const Emitter& emitter,
+                          const Span& span) {
   const auto rank = cell.tiles.dimensions();
-  recurrence::Equation result{moved(cell.tensor), {}, index_names(cell), region_of(cell.tiles, span), expr, span};
-  for (const auto& form : identity_forms(rank, rank)) result.index.push_back({form.coefficients, form.constant});
+  recurrence::Equation result{cell.tensor, {}, index_names(cell), region_of(cell.tiles, span), expr, span};
+  for (const auto& form : identity_forms(rank, rank))
+    result.index.push_back({form.coefficients, form.constant});
   added_[number] = {emitter.operators(), recurrence::EquationId(tiles_.equations.size())};
   tiles_.equations.push_back(std::move(result));
 }

@@ -13,17 +13,19 @@ namespace cyclotron::blocking {
 /// A system over tiles, built cell by cell.
 class TileSystem {
  public:
-  TileSystem(const System& system, const Tiling& tiling, const std::vector<Cell>& cells);
+  TileSystem(const System& system, const NormalForm& form, const Tiling& tiling,
+             const std::vector<Cell>& cells);
 
   /// Tiles that need none of their own elements. Throws LegalityError CYC231 where tile operators do not compute them.
   void add(std::size_t number, const Cell& cell);
   /// Tiles that an operator computes from what is left of them; `other` is the cell that is computed with them.
-  void add(std::size_t number, const Component& component, const Match& match, std::optional<std::size_t> other,
-           const Cell* other_cell);
+  void add(std::size_t number, const Component& component, const Match& match,
+           std::optional<std::size_t> other, const Cell* other_cell);
 
   [[nodiscard]] std::vector<std::string> operators_of(std::size_t number) const;
   [[nodiscard]] std::string equation_of(std::size_t number) const;
-  [[nodiscard]] System take() const { return tiles_; }
+  /// The system, without tensors that nothing needs any more.
+  [[nodiscard]] System take() const;
 
  private:
   struct Added {
@@ -31,9 +33,8 @@ class TileSystem {
     recurrence::EquationId equation;
   };
 
-  [[nodiscard]] TensorId moved(TensorId tensor) const { return ids_.at(tensor); }
-  [[nodiscard]] TileTerm moved(const TileTerm& term) const;
-  recurrence::ExprId total(Emitter& emitter, const Cell& cell, const std::vector<TileTerm>& terms, const Span& span);
+  recurrence::ExprId total(Emitter& emitter, const Cell& cell, const std::vector<TileTerm>& terms,
+                           const Span& span);
   recurrence::ExprId piece(Emitter& emitter, const Cell& cell, const TilePiece& piece);
   recurrence::ExprId bound(Emitter& emitter, const Match& match, Role role);
   recurrence::ExprId solved(Emitter& emitter, const Match& match, recurrence::ExprId residual);
@@ -43,8 +44,9 @@ class TileSystem {
                 const Span& span);
 
   const System& scalars_;
+  Zeros zeros_;
   System tiles_;
-  std::map<TensorId, TensorId> ids_;
+  std::vector<bool> gone_;  ///< By tensor of the scalars.
   std::map<std::size_t, Added> added_;
 };
 

@@ -153,11 +153,18 @@ bool same_element(const NormalForm& form, const poly::Set& points, const Factor&
   const auto is_copy = [&](const Factor& source, const Factor& result) {
     const auto elements = points.image(result.index);
     for (const auto& piece : form.pieces[result.tensor.index()]) {
-      if (piece.root || piece.terms.size() != 1 || !elements.is_subset(piece.points)) continue;
-      const auto& term = piece.terms.front();
+      if (piece.root || !elements.is_subset(piece.points)) continue;
+      const auto rank = piece.points.dimensions();
+      const auto here = [&](const Term& term) {
+        return !term.points.intersect(insert_coordinates(elements, rank, term.sums.size())).is_empty();
+      };
+      const auto only = std::ranges::find_if(piece.terms, here);
+      if (std::ranges::count_if(piece.terms, here) != 1) continue;
+      const auto& term = *only;
       if (term.coefficient != 1 || !term.sums.empty() || term.factors.size() != 1) continue;
       const auto& factor = term.factors.front();
-      if (factor.tensor != source.tensor || factor.inverse || factor.conjugate || !elements.is_subset(term.points))
+      if (factor.tensor != source.tensor || factor.inverse || factor.conjugate ||
+          !elements.is_subset(term.points))
         continue;
       bool equal = true;
       for (std::size_t d = 0; d < source.index.size(); ++d) {
@@ -179,7 +186,8 @@ void join_pieces(const System&, NormalForm& form, TensorId tensor) {
   }
   for (std::size_t a = 0; a < pieces.size();) {
     bool joined = false;
-    for (std::size_t b = 0; b < pieces.size() && !joined; ++b) joined = a != b && join_piece(form, pieces[a], pieces[b]);
+    for (std::size_t b = 0; b < pieces.size() && !joined; ++b)
+      joined = a != b && join_piece(form, pieces[a], pieces[b]);
     if (joined)
       pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(a));
     else

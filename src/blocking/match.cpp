@@ -31,7 +31,8 @@ class Matcher {
       : component_(component), definition_(definition), anchor_(component.cells.front()) {}
 
   std::optional<Match> run() {
-    if (!bind_results()) return std::nullopt;
+    const bool solves = definition_.recipe == Recipe::solve || definition_.recipe == Recipe::solve_scaled;
+    if ((!solves && anchor_.rows != anchor_.columns) || !bind_results()) return std::nullopt;
     std::vector<std::vector<bool>> used;
     for (const auto& cell : component_.cells) used.emplace_back(cell.pieces.size());
     std::vector<TilePiece> residuals;
@@ -71,8 +72,8 @@ class Matcher {
   }
   /// Nothing computes these elements, and whatever is there is right.
   static bool is_free(const Cell& cell, const poly::Set& points) {
-    return std::ranges::all_of(cell.pieces,
-                               [&](const TilePiece& piece) { return piece.inner.intersect(points).is_empty(); });
+    return std::ranges::all_of(
+        cell.pieces, [&](const TilePiece& piece) { return piece.inner.intersect(points).is_empty(); });
   }
 
   [[nodiscard]] std::size_t cell_of(TensorId tensor) const {
@@ -143,7 +144,8 @@ class Matcher {
     for (std::size_t t = 0; t < used.size(); ++t) {
       if (used[t]) continue;
       const auto range = insert_coordinates(piece.inner, 2, 1).intersect(box_of(anchor_, 1));
-      if (!where_holds(bounded(range, wanted.terms[t]), wanted.terms[t].range).is_empty()) return std::nullopt;
+      if (!where_holds(bounded(range, wanted.terms[t]), wanted.terms[t].range).is_empty())
+        return std::nullopt;
     }
     if (!constant) return std::nullopt;
     return rest;
@@ -164,7 +166,8 @@ class Matcher {
       if (same == term.factors.end()) return false;
       term.factors.erase(same);
     }
-    return std::ranges::none_of(term.factors, [](const TileFactor& factor) { return factor.inverse && factor.own; });
+    return std::ranges::none_of(term.factors,
+                                [](const TileFactor& factor) { return factor.inverse && factor.own; });
   }
 
   /// Of one sum, or of the same without any where a tile has one place.
@@ -193,7 +196,8 @@ class Matcher {
     const bool result = wanted.role == Role::result || wanted.role == Role::second;
     if (factor.own != result || factor.conjugate != wanted.conjugate) return false;
     const auto variables = term.inner.dimensions();
-    if (variables != 3 && (wanted.row.coefficients[2] != 0 || wanted.column.coefficients[2] != 0)) return false;
+    if (variables != 3 && (wanted.row.coefficients[2] != 0 || wanted.column.coefficients[2] != 0))
+      return false;
     if (variables > 3) return false;
     if (!equal_on(term.inner, factor.row, in_term(wanted.row, variables)) ||
         !equal_on(term.inner, factor.column, in_term(wanted.column, variables)))
@@ -217,7 +221,8 @@ class Matcher {
 };
 
 bool same_tile_factor(const TileTerm& term, const TileFactor& a, const TileFactor& b) {
-  if (a.tensor != b.tensor || a.inverse != b.inverse || a.conjugate != b.conjugate || a.own != b.own) return false;
+  if (a.tensor != b.tensor || a.inverse != b.inverse || a.conjugate != b.conjugate || a.own != b.own)
+    return false;
   if (!equal_on(term.inner, a.row, b.row) || !equal_on(term.inner, a.column, b.column)) return false;
   for (std::size_t d = 0; d < a.tile.size(); ++d) {
     if (!equal_on(term.tiles, a.tile[d], b.tile[d])) return false;
@@ -227,8 +232,8 @@ bool same_tile_factor(const TileTerm& term, const TileFactor& a, const TileFacto
 
 /// Tells whether `a` is `b` on the points of `b`; the sums are in one order.
 bool same_tile_term(const TileTerm& a, const TileTerm& b) {
-  if (a.coefficient != b.coefficient || a.factors.size() != b.factors.size() || a.sums.size() != b.sums.size() ||
-      !(a.tiles == b.tiles))
+  if (a.coefficient != b.coefficient || a.factors.size() != b.factors.size() ||
+      a.sums.size() != b.sums.size() || !(a.tiles == b.tiles))
     return false;
   std::vector<bool> used(b.factors.size());
   for (const auto& factor : a.factors) {
@@ -275,14 +280,16 @@ bool agrees(const std::vector<TileTerm>& terms, const TilePiece& piece) {
 poly::Set box_of(const Cell& cell, std::size_t sums) {
   const auto variables = 2 + sums;
   const auto row = poly::variable(variables, 0), column = poly::variable(variables, 1);
-  return poly::Set::where(cell.tiles.context(), variables,
-                          std::vector<poly::Constraint>{{row, false},
-                                                        {poly::constant(variables, cell.rows - 1) - row, false},
-                                                        {column, false},
-                                                        {poly::constant(variables, cell.columns - 1) - column, false}});
+  return poly::Set::where(
+      cell.tiles.context(), variables,
+      std::vector<poly::Constraint>{{row, false},
+                                    {poly::constant(variables, cell.rows - 1) - row, false},
+                                    {column, false},
+                                    {poly::constant(variables, cell.columns - 1) - column, false}});
 }
 
-std::optional<std::vector<poly::Affine>> forms_of_tile(const TileTerm& term, const std::vector<poly::Affine>& forms) {
+std::optional<std::vector<poly::Affine>> forms_of_tile(const TileTerm& term,
+                                                       const std::vector<poly::Affine>& forms) {
   const auto variables = term.tiles.dimensions(), rank = variables - term.sums.size();
   auto result = forms;
   for (auto v = variables; v-- > rank;) {
@@ -308,7 +315,8 @@ std::optional<std::vector<TileTerm>> merge(const Cell& cell, const std::vector<T
   if (pieces.empty()) return std::vector<TileTerm>{};
   for (const auto& candidate : pieces) {
     auto terms = relaxed(cell, candidate);
-    if (std::ranges::all_of(pieces, [&](const TilePiece& piece) { return agrees(terms, piece); })) return terms;
+    if (std::ranges::all_of(pieces, [&](const TilePiece& piece) { return agrees(terms, piece); }))
+      return terms;
   }
   return std::nullopt;
 }

@@ -34,7 +34,8 @@ struct Component {
 
 /// One list of terms for pieces that have no own terms, if one piece's is right for all. Their sets of rows and columns may
 /// be any; the list holds on their union.
-[[nodiscard]] std::optional<std::vector<TileTerm>> merge(const Cell& cell, const std::vector<TilePiece>& pieces);
+[[nodiscard]] std::optional<std::vector<TileTerm>> merge(const Cell& cell,
+                                                         const std::vector<TilePiece>& pieces);
 
 /// All rows and columns of a tile, and `sums` free coordinates after them.
 [[nodiscard]] poly::Set box_of(const Cell& cell, std::size_t sums);

@@ -93,7 +93,8 @@ class Expander {
     return std::visit(
         Overloaded{[&](const Constant& value) { return constant(value, scope, expr.span); },
                    [&](const Index&) -> std::vector<Term> {
-                     refuse(expr.span, "the value of an index is computed with, and no tile operator knows it");
+                     refuse(expr.span,
+                            "the value of an index is computed with, and no tile operator knows it");
                    },
                    [&](const Access& access) { return element(access, scope); },
                    [&](const Apply& apply) { return application(apply, scope, expr.span); },
@@ -103,7 +104,8 @@ class Expander {
 
  private:
   static std::vector<Term> constant(const Constant& value, const Surroundings& scope, const Span& span) {
-    if (value.imaginary != 0 || value.rest != 0) refuse(span, "a constant is no number that tiles are scaled by");
+    if (value.imaginary != 0 || value.rest != 0)
+      refuse(span, "a constant is no number that tiles are scaled by");
     if (value.real == 0) return {};
     return {{value.real, {}, scope.sums, scope.points}};
   }
@@ -112,8 +114,8 @@ class Expander {
     Factor factor{access.tensor, {}};
     const auto variables = rank_ + scope.sums.size();
     for (const auto& form : access.index) {
-      factor.index.push_back(poly::substitute(recurrence::to_poly(form, scope.variables.size()),
-                                              scope.variables, variables));
+      factor.index.push_back(
+          poly::substitute(recurrence::to_poly(form, scope.variables.size()), scope.variables, variables));
     }
     return {{1, {std::move(factor)}, scope.sums, scope.points}};
   }
@@ -126,8 +128,8 @@ class Expander {
     for (const auto& form : scope.variables) inner.variables.push_back(insert_variables(form, size, 1));
     inner.variables.push_back(poly::variable(size + 1, size));
     inner.sums.push_back(reduce.index);
-    inner.points = inner.points.intersect(
-        recurrence::to_set(context_, reduce.domain, inner.variables.size()).preimage(inner.variables, size + 1));
+    inner.points = inner.points.intersect(recurrence::to_set(context_, reduce.domain, inner.variables.size())
+                                              .preimage(inner.variables, size + 1));
     return expand(reduce.body, inner);
   }
 
@@ -190,7 +192,9 @@ class Expander {
       for (const auto& right : b) {
         const auto left_sums = left.sums.size() - scope.sums.size();
         const auto right_sums = right.sums.size() - scope.sums.size();
-        Term term{left.coefficient * right.coefficient, {}, left.sums,
+        Term term{left.coefficient * right.coefficient,
+                  {},
+                  left.sums,
                   insert_coordinates(left.points, shared + left_sums, right_sums)
                       .intersect(insert_coordinates(right.points, shared, left_sums))};
         term.sums.insert(term.sums.end(), right.sums.begin() + static_cast<std::ptrdiff_t>(scope.sums.size()),
@@ -215,7 +219,8 @@ class Expander {
 };
 
 /// The equation's indices as forms of the element that it assigns.
-std::vector<poly::Affine> indices_of_element(const Equation& equation, const poly::Set& domain, std::size_t rank) {
+std::vector<poly::Affine> indices_of_element(const Equation& equation, const poly::Set& domain,
+                                             std::size_t rank) {
   const auto count = equation.indices.size();
   auto forms = recurrence::to_poly(equation.index, count);
   // An index that the element does not tell is fixed by the others.
@@ -253,11 +258,13 @@ std::vector<std::string> names_of_element(const Equation& equation, std::size_t 
 Piece piece_of(const System& system, const Equation& equation, const poly::Context& context) {
   const auto rank = rank_of(system, equation.target);
   const auto domain = recurrence::domain_of(context, equation);
-  Surroundings scope{indices_of_element(equation, domain, rank), {},
+  Surroundings scope{indices_of_element(equation, domain, rank),
+                     {},
                      domain.image(recurrence::to_poly(equation.index, equation.indices.size()))};
   Piece piece{scope.points, {}, false, equation.span, names_of_element(equation, rank)};
   auto expr = equation.expr;
-  if (const auto* apply = std::get_if<Apply>(&system.at(expr).node); apply != nullptr && apply->op == Op::sqrt) {
+  if (const auto* apply = std::get_if<Apply>(&system.at(expr).node);
+      apply != nullptr && apply->op == Op::sqrt) {
     piece.root = true;
     expr = apply->operands.front();
   }

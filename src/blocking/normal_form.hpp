@@ -36,7 +36,7 @@ struct Piece {
   std::vector<std::string> names;  ///< Of the element's coordinates: the kernel's indices.
 };
 
-/// What all tensors are; inputs have no pieces. Pieces of a tensor are disjoint.
+/// All tensors, of which inputs have no pieces. Pieces of a tensor are disjoint.
 struct NormalForm {
   std::vector<std::vector<Piece>> pieces;  ///< By tensor.
 };

@@ -13,8 +13,8 @@ using recurrence::Role;
 
 namespace {
 
-std::vector<poly::Affine> substituted(const std::vector<poly::Affine>& index, const std::vector<poly::Affine>& forms,
-                                      std::size_t variables) {
+std::vector<poly::Affine> substituted(const std::vector<poly::Affine>& index,
+                                      const std::vector<poly::Affine>& forms, std::size_t variables) {
   std::vector<poly::Affine> result;
   for (const auto& form : index) result.push_back(poly::substitute(form, forms, variables));
   return result;
@@ -159,7 +159,8 @@ class Closer {
     const auto outside = all.subtract(stepping_.preimage(at_earlier_, rank_ + 1));
     const auto inside = all.intersect(stepping_.preimage(at_earlier_, rank_ + 1));
     // (x, r) outside, (x, s) inside, s before r
-    const auto both = insert_coordinates(outside, rank_ + 1, 1).intersect(insert_coordinates(inside, rank_, 1));
+    const auto both =
+        insert_coordinates(outside, rank_ + 1, 1).intersect(insert_coordinates(inside, rank_, 1));
     const auto first = poly::variable(rank_ + 2, rank_), second = poly::variable(rank_ + 2, rank_ + 1);
     const auto distance = chain_.step.offset < 0 ? first - second : second - first;
     return !both.intersect({distance - poly::constant(rank_ + 2, 1), false}).is_empty();
@@ -198,12 +199,12 @@ class Closer {
     const auto variables = rank_ + 1 + term.sums.size();
     std::vector<poly::Affine> forms;
     for (const auto& form : at_earlier_) forms.push_back(insert_variables(form, rank_ + 1, term.sums.size()));
-    for (std::size_t s = 0; s < term.sums.size(); ++s) forms.push_back(poly::variable(variables, rank_ + 1 + s));
+    for (std::size_t s = 0; s < term.sums.size(); ++s)
+      forms.push_back(poly::variable(variables, rank_ + 1 + s));
     Term moved = term;
     substitute_in(moved, forms, variables);
-    moved.points = moved.points
-                       .intersect(insert_coordinates(insert_coordinates(elements, rank_, 1).intersect(before(0)),
-                                                     rank_ + 1, term.sums.size()));
+    moved.points = moved.points.intersect(insert_coordinates(
+        insert_coordinates(elements, rank_, 1).intersect(before(0)), rank_ + 1, term.sums.size()));
     moved.sums.insert(moved.sums.begin(), steps.names[chain_.step.coordinate]);
     return moved;
   }
@@ -242,7 +243,9 @@ std::vector<Term> replaced(const Term& term, std::size_t number, const Piece& so
     CYC_CHECK(forms.size() == from + sums);
     Term moved = inner;
     substitute_in(moved, forms, own + sums);
-    Term joined{term.coefficient * (factor.inverse ? 1 / inner.coefficient : inner.coefficient), {}, term.sums,
+    Term joined{term.coefficient * (factor.inverse ? 1 / inner.coefficient : inner.coefficient),
+                {},
+                term.sums,
                 insert_coordinates(term.points, own, sums).intersect(moved.points)};
     if (joined.points.is_empty()) continue;
     for (std::size_t f = 0; f < term.factors.size(); ++f) {
@@ -284,7 +287,8 @@ bool inline_locals(const System& system, NormalForm& form) {
         std::size_t number = 0;
         for (; number < term.factors.size(); ++number) {
           const auto& factor = term.factors[number];
-          if (system.at(factor.tensor).role == Role::local && may_replace(form, factor.tensor, term, factor)) break;
+          if (system.at(factor.tensor).role == Role::local && may_replace(form, factor.tensor, term, factor))
+            break;
         }
         if (number == term.factors.size()) {
           terms.push_back(term);

@@ -14,6 +14,7 @@ namespace cyclotron::blocking {
 void join_pieces(const System& system, NormalForm& form, TensorId tensor);
 
 /// Tells whether both factors are the same element at all points: by its name, or as a copy of the other.
-[[nodiscard]] bool same_element(const NormalForm& form, const poly::Set& points, const Factor& a, const Factor& b);
+[[nodiscard]] bool same_element(const NormalForm& form, const poly::Set& points, const Factor& a,
+                                const Factor& b);
 
 }  // namespace cyclotron::blocking

@@ -26,7 +26,8 @@ class TileGraph {
   void run() {
     for (const auto& cell : cells_) {
       const auto known = tiles_.find(cell.tensor);
-      tiles_.insert_or_assign(cell.tensor, known == tiles_.end() ? cell.tiles : known->second.unite(cell.tiles));
+      tiles_.insert_or_assign(cell.tensor,
+                              known == tiles_.end() ? cell.tiles : known->second.unite(cell.tiles));
     }
     find_reads();
     find_together();
@@ -34,7 +35,8 @@ class TileGraph {
       for (auto& piece : cell.pieces) split(cell, piece);
     }
     for (auto& [pair, points] : reads_) {
-      if (const auto own = together_.find(pair); own != together_.end()) points = points.subtract(own->second);
+      if (const auto own = together_.find(pair); own != together_.end())
+        points = points.subtract(own->second);
     }
     check_order();
   }
@@ -59,7 +61,8 @@ class TileGraph {
             const auto pairs = term.tiles.image(pair_forms(term, factor, rank(cell.tensor)));
             const Pair key{cell.tensor, factor.tensor};
             const auto known = reads_.find(key);
-            reads_.insert_or_assign(key, known == reads_.end() ? pairs : known->second.unite(pairs).coalesce());
+            reads_.insert_or_assign(key,
+                                    known == reads_.end() ? pairs : known->second.unite(pairs).coalesce());
           }
         }
       }
@@ -97,8 +100,8 @@ class TileGraph {
       for (auto& factor : term.factors) {
         const auto together = together_.find({cell.tensor, factor.tensor});
         if (together == together_.end()) continue;
-        const auto own = term.tiles.intersect(together->second.preimage(
-            pair_forms(term, factor, rank(cell.tensor)), term.tiles.dimensions()));
+        const auto own = term.tiles.intersect(
+            together->second.preimage(pair_forms(term, factor, rank(cell.tensor)), term.tiles.dimensions()));
         if (own.is_empty()) continue;
         if (term.tiles.is_subset(own)) {
           factor.own = true;
@@ -123,12 +126,14 @@ class TileGraph {
   [[noreturn]] void refuse_circle(const std::vector<Tile>& circle) const {
     std::vector<std::string> parts;
     for (const auto& [tensor, place] : circle)
-      parts.push_back(fmt::format("tile ({}) of `{}`", fmt::join(place, ", "), system_.at(tensor).user_name()));
-    throw LegalityError({.code = "CYC230",
-                         .span = system_.at(circle.front().first).span,
-                         .message = fmt::format("tiles need each other in a circle: {}", fmt::join(parts, " needs ")),
-                         .notes = {},
-                         .help = "give the index of the circle tiles of 1, or leave out `tile`"});
+      parts.push_back(
+          fmt::format("tile ({}) of `{}`", fmt::join(place, ", "), system_.at(tensor).user_name()));
+    throw LegalityError(
+        {.code = "CYC230",
+         .span = system_.at(circle.front().first).span,
+         .message = fmt::format("tiles need each other in a circle: {}", fmt::join(parts, " needs ")),
+         .notes = {},
+         .help = "give the index of the circle tiles of 1, or leave out `tile`"});
   }
 
   /// Tensors that need each other, directly or not.
@@ -164,7 +169,8 @@ class TileGraph {
   }
 
   /// Times of tiles, linear in their coordinates, so that each comes after what it reads: a proof that there is no circle.
-  bool find_times(const std::vector<TensorId>& group, std::size_t next, std::map<TensorId, poly::Affine>& chosen) const {
+  bool find_times(const std::vector<TensorId>& group, std::size_t next,
+                  std::map<TensorId, poly::Affine>& chosen) const {
     if (next == group.size()) return true;
     const auto tensor = group[next];
     const std::int64_t most = rank(tensor) == 1 ? 2 : 1;
@@ -209,7 +215,8 @@ class TileGraph {
     }
     for (const auto& [key, pairs] : reads_) {
       const auto& [from, to] = key;
-      if (std::ranges::find(group, from) == group.end() || std::ranges::find(group, to) == group.end()) continue;
+      if (std::ranges::find(group, from) == group.end() || std::ranges::find(group, to) == group.end())
+        continue;
       for (const auto& pair : pairs.points()) {
         const auto middle = pair.begin() + static_cast<std::ptrdiff_t>(rank(from));
         needs[{from, {pair.begin(), middle}}].emplace_back(to, std::vector<std::int64_t>(middle, pair.end()));

@@ -110,9 +110,10 @@ class Aligner {
         constant_axes_.push_back(axis);
       } else {
         refuse(span,
-               fmt::format("a subscript of `{}` is neither an index nor a number, so that it reads parts of several "
-                           "tiles",
-                           system_.at(factor.tensor).user_name()));
+               fmt::format(
+                   "a subscript of `{}` is neither an index nor a number, so that it reads parts of several "
+                   "tiles",
+                   system_.at(factor.tensor).user_name()));
       }
     }
   }
@@ -175,7 +176,8 @@ class Aligner {
     for (const auto& [index, tile] : sizes.by_index) {
       if (used.contains(index)) continue;
       std::vector<std::string> all;
-      for (const auto& [root, item] : classes) all.insert(all.end(), item.indices.begin(), item.indices.end());
+      for (const auto& [root, item] : classes)
+        all.insert(all.end(), item.indices.begin(), item.indices.end());
       throw ShapeError({.code = "CYC232",
                         .span = {},
                         .message = fmt::format("tiles of {} for `{}`, which is no index of `{}`", tile, index,
@@ -190,7 +192,9 @@ class Aligner {
         const auto root = find(axis);
         const auto item = classes.find(root);
         const bool one = single.contains(root);
-        tiling.axes.back().push_back(item != classes.end() ? item->second.tile : one ? 1 : std::max<std::int64_t>(1, extent_[root]));
+        tiling.axes.back().push_back(item != classes.end() ? item->second.tile
+                                     : one                 ? 1
+                                                           : std::max<std::int64_t>(1, extent_[root]));
       }
     }
     for (auto& [root, item] : classes) tiling.classes.push_back(std::move(item));
@@ -241,7 +245,8 @@ class Cutter {
 
  private:
   /// Points over (tiles, inside), each number of points the whole of its tile; ends of the tensor do not count.
-  [[nodiscard]] std::vector<Group> group(const poly::Set& points, const Variables& variables, const Span& span) {
+  [[nodiscard]] std::vector<Group> group(const poly::Set& points, const Variables& variables,
+                                         const Span& span) {
     const auto count = variables.tile.size();
     std::vector<poly::Constraint> ends;
     for (std::size_t v = 0; v < count; ++v) {
@@ -280,7 +285,8 @@ class Cutter {
       at.insert(at.end(), fixed.begin(), fixed.end());
       const auto inner = all.preimage(at, count).coalesce();
       const auto everywhere = inner.preimage(only_inner, 2 * count).intersect(box);
-      const auto others = project_first(all.subtract(everywhere), count).unite(project_first(everywhere.subtract(all), count));
+      const auto others = project_first(all.subtract(everywhere), count)
+                              .unite(project_first(everywhere.subtract(all), count));
       const auto tiles = left.subtract(others).coalesce();
       CYC_CHECK(!tiles.is_empty());
       groups.push_back({tiles, inner});
@@ -294,7 +300,7 @@ class Cutter {
     const auto& pieces = form_.pieces[target.index()];
     const auto rank = tensor.shape.size();
     const Variables own{tiling_.axes[target.index()], tensor.shape};
-    auto first = Cell{target, all_tiles(own), pieces.front().names, {}};
+    auto first = Cell{target, all_tiles(own), names_of(pieces), {}};
     first.rows = rank == 0 ? 1 : own.tile[rank >= 2 ? rank - 2 : 0];
     first.columns = rank >= 2 ? own.tile[rank - 1] : 1;
     first.vector = rank == 1;
@@ -328,13 +334,25 @@ class Cutter {
       refuse(tensor.span, fmt::format("its tiles are of more than {} classes", most_classes));
   }
 
+  /// Names of a piece whose are not one, if one has such.
+  static std::vector<std::string> names_of(const std::vector<Piece>& pieces) {
+    const auto apart = [](const Piece& piece) {
+      auto names = piece.names;
+      std::ranges::sort(names);
+      return std::ranges::adjacent_find(names) == names.end() && (names.empty() || !names.front().empty());
+    };
+    const auto found = std::ranges::find_if(pieces, apart);
+    return (found == pieces.end() ? pieces.front() : *found).names;
+  }
+
   [[nodiscard]] poly::Set all_tiles(const Variables& own) const {
     const auto rank = own.tile.size();
     std::vector<poly::Constraint> all;
     for (std::size_t d = 0; d < rank; ++d) {
       const auto tile = poly::variable(rank, d);
       all.push_back({tile, false});
-      all.push_back({poly::constant(rank, (own.extent[d] + own.tile[d] - 1) / own.tile[d] - 1) - tile, false});
+      all.push_back(
+          {poly::constant(rank, (own.extent[d] + own.tile[d] - 1) / own.tile[d] - 1) - tile, false});
     }
     return poly::Set::where(context_, rank, all);
   }
@@ -378,7 +396,11 @@ class Cutter {
     for (const auto& [tiles, inner] : group(term.points, variables, span)) {
       const auto own = tiles.intersect(insert_coordinates(cell.tiles, rank, sums)).coalesce();
       if (own.is_empty()) continue;
-      TileTerm part{term.coefficient, {}, term.sums, own, matrix_points(inner, rank, sums),
+      TileTerm part{term.coefficient,
+                    {},
+                    term.sums,
+                    own,
+                    matrix_points(inner, rank, sums),
                     {variables.tile.begin() + static_cast<std::ptrdiff_t>(rank), variables.tile.end()}};
       for (const auto& factor : term.factors) part.factors.push_back(tile_factor(factor, rank, sums));
       cell.pieces.back().terms.push_back(std::move(part));
@@ -387,13 +409,15 @@ class Cutter {
 
   [[nodiscard]] TileFactor tile_factor(const Factor& factor, std::size_t rank, std::size_t sums) const {
     const auto variables = 2 + sums, axes = factor.index.size();
-    TileFactor result{factor.tensor, {},          poly::constant(variables, 0), poly::constant(variables, 0),
-                      factor.inverse, factor.conjugate};
+    TileFactor result{
+        factor.tensor,   {}, poly::constant(variables, 0), poly::constant(variables, 0), factor.inverse,
+        factor.conjugate};
     for (std::size_t d = 0; d < axes; ++d) {
       const auto v = plain_variable(factor.index[d]);
       result.tile.push_back(factor.index[d]);  // of plain variables also that of their tiles
       if (!v) continue;
-      const auto place = *v < rank ? axis_form(*v, rank, variables) : poly::variable(variables, 2 + *v - rank);
+      const auto place =
+          *v < rank ? axis_form(*v, rank, variables) : poly::variable(variables, 2 + *v - rank);
       if (d + 2 == axes || axes == 1)
         result.row = place;
       else if (d + 1 == axes)
@@ -412,7 +436,8 @@ class Cutter {
 
 }  // namespace
 
-std::vector<Cell> cut(const System& system, const NormalForm& form, const Tiling& tiling, const poly::Context& context) {
+std::vector<Cell> cut(const System& system, const NormalForm& form, const Tiling& tiling,
+                      const poly::Context& context) {
   return Cutter(system, form, tiling, context).run();
 }
 

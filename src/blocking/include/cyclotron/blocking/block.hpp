@@ -22,7 +22,7 @@ struct TileClass {
   std::vector<std::string> names;      ///< Of the tile's coordinates.
   std::vector<std::string> operators;  ///< In the order in which they run, in the names of LAPACK.
   std::string equation;                ///< In tiles.
-  std::string reason;                  ///< Why there is none, where there is none.
+  std::string reason;                  ///< The reason where there is none.
 };
 
 /// Indices whose tiles have one length, since they meet in an axis or in a constraint.
@@ -30,15 +30,15 @@ struct IndexClass {
   std::vector<std::string> indices;
   std::int64_t tile = 1;
   std::int64_t extent = 1;  ///< The longest axis that they are subscripts of.
-  std::string reason;  ///< Where it is none that was asked for.
+  std::string reason;       ///< Of a tile that is not as asked for.
 };
 
 /// A kernel in tiles.
 struct Blocking {
   std::vector<IndexClass> indices;
   std::vector<TileClass> classes;
-  recurrence::System system;       ///< Over tiles; of scalars as it was where a class matches nothing.
-  bool complete = false;           ///< Every class has its operators.
+  recurrence::System system;  ///< Over tiles; of scalars as it was where a class matches nothing.
+  bool complete = false;      ///< Every class has its operators.
 };
 
 /// Blocks a verified system of equations on scalars.
