@@ -7,6 +7,10 @@ All run on the same BLAS, ranks and sizes, on data that are distributed before a
 runs as shipped and tuned (PBLAS_NB=256), each with the best of some blocks and grids. Times are medians, of
 the wall and of the processor: on a machine that others use too only the second means much, and it leaves out
 what a rank waits asleep. `--dtype float32` compares in single precision, with sgemm.
+
+`--path user` takes what a user of ScaLAPACK would: `cy.linalg` on matrices in ScaLAPACK's layout, with the
+result in the same, for square blocks of 64, 128 and 256 and each grid of the ranks; tiles and schedules are
+its own choice. Each cell stands beside tuned ScaLAPACK on the same layout: their ratios to dgemm.
 """
 
 from __future__ import annotations
@@ -143,6 +147,67 @@ def measure(
     return found
 
 
+USER_BLOCKS = (64, 128, 256)
+
+
+def measure_user(
+    peer: Path | None, kernel: str, n: int, ranks: int, rounds: int, repeats: int, dtype: str
+) -> list[dict[str, object]]:
+    """Run `cy.linalg` on each of ScaLAPACK's layouts, beside ScaLAPACK and dgemm; return the figures."""
+    script = str(FOLDER / "peers" / "user.py")
+    shapes = [(rows, ranks // rows) for rows in range(1, ranks + 1) if ranks % rows == 0]
+    cells = [(block, grid) for block in USER_BLOCKS if block < n for grid in shapes] or [(n // 2, shapes[0])]
+    alone: dict[str, Runner] = {}
+    for name, count in ((PLAIN[dtype], 1), (f"{PLAIN[dtype]}_on_all", ranks)) if peer else ():
+        command = [str(peer), "dgemm", str(n), "0", "1", str(count), str(repeats)]
+        alone[name] = Runner(f"{count} alone", command, count)
+    if not alone:
+        alone["one_rank"] = cyclotron_runners("gemm", n, 1, repeats, dtype)[0]
+    pairs: dict[tuple[int, tuple[int, int]], dict[str, Runner]] = {}
+    for block, (rows, columns) in cells:
+        sizes = [kernel, str(n), str(block), str(rows), str(columns), str(repeats)]
+        name = f"block {block}, grid {rows}x{columns}"
+        own = {"cyclotron": Runner(name, [sys.executable, script, *sizes, dtype], ranks)}
+        if peer is not None:
+            tuned = {"PBLAS_NB": "256"}
+            own["scalapack_tuned"] = Runner(f"{name}, PBLAS_NB=256", [str(peer), *sizes], ranks, tuned)
+        pairs[block, (rows, columns)] = own
+    for _ in range(rounds):
+        for runner in [*alone.values(), *(one for pair in pairs.values() for one in pair.values())]:
+            runner.run()
+    return [
+        cell_figures(kernel, n, ranks, dtype, block, grid, {**pair, **alone})
+        for (block, grid), pair in pairs.items()
+    ]
+
+
+def cell_figures(
+    kernel: str, n: int, ranks: int, dtype: str, block: int, grid: tuple[int, int], runners: dict[str, Runner]
+) -> dict[str, object]:
+    """The rates of one layout, printed and returned, with the ratio to one core's dgemm of each."""
+    found: dict[str, object] = {"kernel": kernel, "n": n, "ranks": ranks, "dtype": dtype}
+    found |= {"block": block, "grid": list(grid)}
+    plain = next(name for name in runners if name in (PLAIN[dtype], "one_rank"))
+    for each, unit in enumerate(CLOCKS):
+        rates = {
+            name: FLOPS["gemm" if name.startswith((PLAIN[dtype], "one_rank")) else kernel]
+            * n**3
+            / runner.ranks
+            / runner.median(each)
+            * 1e-9
+            for name, runner in runners.items()
+        }
+        ratios = {name: rate / rates[plain] for name, rate in rates.items()}
+        found[unit] = {"gflops_per_rank": rates, f"ratio_to_{plain}": ratios}
+        text = ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios.items() if name != plain)
+        print(
+            f"{kernel:8} n={n:<5} block {block:<4} grid {grid[0]}x{grid[1]}, {unit:9}: of {plain} {text}",
+            flush=True,
+        )
+    found["residuals"] = {name: runner.residual for name, runner in runners.items()}
+    return found
+
+
 def plot(path: Path, figures: list[dict]) -> None:
     """GFLOP/s per rank against the size, as Figures 15 and 17a of the Cyclotron paper."""
     from matplotlib.figure import Figure
@@ -181,6 +246,12 @@ def main() -> None:
     parser.add_argument("--ranks", nargs="+", type=int, default=[2, 4])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--dtype", choices=tuple(PLAIN), default="float64")
+    parser.add_argument(
+        "--path",
+        choices=("best", "user"),
+        default="best",
+        help="hand-chosen layouts, or cy.linalg on its own",
+    )
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="what decides about tiles and blocks")
     arguments = parser.parse_args()
     sizes, ranks, rounds, repeats = arguments.sizes, arguments.ranks, arguments.rounds, 5
@@ -190,6 +261,16 @@ def main() -> None:
     print(f"OpenBLAS kernels: {os.environ.get('OPENBLAS_CORETYPE', 'as detected')}")
     if peer is None:
         print("ScaLAPACK is not built: install libscalapack-openmpi-dev and run cmake again")
+    if arguments.path == "user":
+        cells = [
+            cell
+            for kernel in arguments.kernels
+            for count in ranks
+            for n in sizes
+            for cell in measure_user(peer, kernel, n, count, rounds, repeats, arguments.dtype)
+        ]
+        write(arguments.json, {"path": "user", "measured": cells})
+        return
     figures = [
         measure(peer, kernel, n, count, rounds, repeats, CLOCKS.index(arguments.clock), arguments.dtype)
         for kernel in arguments.kernels

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import html
 import operator
 import re
@@ -385,6 +386,12 @@ class Program:
             By habit ``*.cyc``.
         """
         write_file(path, self.core.to_bytes())
+
+    @functools.cached_property
+    def wire_bytes(self) -> bytes:
+        """The program file without its constants, which ranks are given as they are inputs."""
+        data: bytes = self.core.without_constants().to_bytes()
+        return data
 
     def decoded(self) -> dict[str, Any]:
         """Return the program as plain data, for backends and generators of code.

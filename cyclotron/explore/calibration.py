@@ -11,6 +11,7 @@ import platform
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 
 import numpy as np
@@ -33,10 +34,15 @@ DTYPES = ("float32", "float64", "complex64", "complex128")
 _EXTENTS = (16, 32, 64, 128, 256, 512)
 _FLOPS = 1 << 28  # of all solves that are timed together
 _FEWEST_OPERATORS, _MOST_OPERATORS = 3, 1 << 12
-_METHOD = 2  # of measuring: figures of another are not read
+_METHOD = 3  # of measuring: figures of another are not read
 _HOPS = 32
 _FEW_BYTES, _MANY_BYTES = 1 << 11, 1 << 19
 _RUNS = 5
+_SIDE_HANDED, _PES, _ROUNDS = 64, 24, 9
+# Wall time by processor time: above that others used the cores; figures are measured again after a while.
+_BUSY, _SOON_SECONDS = 1.25, 600.0
+# Runs differ from the model where their time is so many times more, or less; that often in turn, and so long.
+_DIFFERENCE, _DIFFERING_RUNS, _SHORT_SECONDS = 1.5, 3, 5e-3
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,14 @@ class Calibration:
         Seconds from a send on one rank until another has received, without its bytes.
     seconds_per_byte : float
         What each byte adds.
+    seconds_per_byte_handed : float
+        What a byte takes from a PE to another one of the same rank.
+    date : str
+        When it was measured, in ISO 8601 and UTC.
+    load : float
+        Wall time by processor time while it was: 1 where nobody else used the cores. Rates are of processor
+        time; where the load is much above 1, messages may be slower than on an idle machine, and figures of
+        more than ten minutes ago are measured again.
 
     Examples
     --------
@@ -69,6 +83,18 @@ class Calibration:
     rates: dict[str, dict[int, float]]
     latency: float
     seconds_per_byte: float
+    seconds_per_byte_handed: float = 0.0
+    date: str = ""
+    load: float = 1.0
+
+    def handed(self, scalars: float) -> float:
+        """Return the seconds that scalars take from PEs to others of the same rank.
+
+        Parameters
+        ----------
+        scalars : float
+        """
+        return scalars * np.dtype(self.dtype).itemsize * self.seconds_per_byte_handed
 
     def compute(self, operator: str, flops: float, extent: int) -> float:
         """Return the seconds that tiles of one extent take.
@@ -113,6 +139,8 @@ class Calibration:
             else "not measured, there are no ranks"
         )
         lines.append(f"  messages: {text}")
+        if self.date:
+            lines.append(f"  measured {self.date}, wall time by processor time {self.load:.2f}")
         return "\n".join(lines)
 
 
@@ -159,7 +187,25 @@ def _relay(A):  # type: ignore[no-untyped-def]
     return X
 
 
+@kernel
+def _hand_over(A, count):  # type: ignore[no-untyped-def]
+    n, m = A.shape
+    X = cy.empty((count, n, m), dtype=A.dtype, tile=(1, n.tile, m.tile))
+    Y = cy.empty_like(A)
+    for i in range(n):
+        X[0, i, 0] = A[i, 0]
+    for t in range(1, count):
+        X[t, 0, 0] = -X[t - 1, 0, 0]
+        for i in range(1, n):
+            X[t, i, 0] = -X[t, i - 1, 0]
+    for i in range(n):
+        Y[i, 0] = X[count - 1, i, 0]
+    return Y
+
+
 _known: dict[str, Calibration] = {}
+_differing: dict[str, int] = {}  # runs in turn that differ from the model, by dtype
+_renewed: set[str] = set()  # dtypes whose figures were, in this process: then it is the model that differs
 
 
 def calibrate(dtype: DTypeLike = "float64", *, refresh: bool = False) -> Calibration:
@@ -167,6 +213,8 @@ def calibrate(dtype: DTypeLike = "float64", *, refresh: bool = False) -> Calibra
 
     The figures are kept in the user's cache folder (``$XDG_CACHE_HOME/cyclotron``), for this machine, its
     BLAS and number of cores, its MPI library, and the computers of the two ranks that exchange messages.
+    They are dated. They are measured again where others used the cores then, and where runs of
+    `cyclotron.linalg` on ranks take more than 1.5 times what they tell, or less, in processor time.
     Under ``mpirun`` the call is collective and all ranks get the same figures.
 
     Parameters
@@ -203,12 +251,12 @@ def calibrate(dtype: DTypeLike = "float64", *, refresh: bool = False) -> Calibra
         return _known[name]
     same, first, last = _agreement()
     file = _file(name, (same(platform.node()), same(platform.node(), min(1, last))))
-    text = same("" if refresh or not first else _read(file, name))
+    text = same("" if refresh or not first else _fresh(_read(file, name)))
     if not text:
-        rates = same(json.dumps(_rates(name)) if first else "")
-        messages = same(json.dumps(_message_times(name)))  # all ranks take part, the first one's count
-        text = json.dumps({"rates": json.loads(rates), "messages": json.loads(messages)})
-        if first and json.loads(messages)[0] > 0:  # else another call may have two ranks
+        figures = json.loads(same(json.dumps(_figures(name)) if first else ""))
+        messages = json.loads(same(json.dumps(_message_times(name))))  # all take part, the first one's count
+        text = json.dumps({**figures, "messages": messages})
+        if first and messages[0] > 0:  # else another call may have two ranks
             _write(file, text)
     _known[name] = _parsed(name, text)
     return _known[name]
@@ -223,7 +271,68 @@ def _parsed(name: str, text: str) -> Calibration:
     latency, seconds_per_byte = map(float, found["messages"])
     if not all(rates.values()):
         raise ValueError("no rates")
-    return Calibration(name, threads(), rates, latency, seconds_per_byte)
+    handed, load = float(found["handed"]), float(found["load"])
+    datetime.fromisoformat(found["date"])
+    return Calibration(name, threads(), rates, latency, seconds_per_byte, handed, found["date"], load)
+
+
+def observe(dtype: str, expected: float, seconds: float) -> bool:
+    """Compare the processor time of a run with what the model expects of it; measure again where they differ.
+
+    Once a process: figures that were just measured, and differ, are not to blame. Under ``mpirun`` all ranks
+    observe the same run.
+
+    Parameters
+    ----------
+    dtype : str
+    expected, seconds : float
+        Of the rank that computes most. What it waits for others, who may use its core too, is in neither.
+
+    Returns
+    -------
+    bool
+        Whether the figures are new.
+    """
+    if dtype not in DTYPES or dtype in _renewed or min(expected, seconds) < _SHORT_SECONDS:
+        return False
+    differs = not 1 / _DIFFERENCE <= seconds / expected <= _DIFFERENCE
+    _differing[dtype] = _differing.get(dtype, 0) + 1 if differs else 0
+    if _differing[dtype] < _DIFFERING_RUNS:
+        return False
+    _renewed.add(dtype)
+    calibrate(dtype, refresh=True)
+    return True
+
+
+def _fresh(text: str) -> str:
+    """The figures, or nothing where others used the cores when they were measured, some time ago."""
+    if not text:
+        return ""
+    found = json.loads(text)
+    age = (datetime.now(timezone.utc) - datetime.fromisoformat(found["date"])).total_seconds()
+    return "" if found["load"] > _BUSY and age > _SOON_SECONDS else text
+
+
+def _figures(dtype: str) -> dict[str, object]:
+    """Rates, hand-overs and the load while they are measured."""
+    wall, processor = time.perf_counter(), time.process_time()
+    rates, handed = _rates(dtype), _seconds_per_byte_handed(dtype)
+    load = (time.perf_counter() - wall) / max(time.process_time() - processor, 1e-9)
+    date = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return {"rates": rates, "handed": handed, "date": date, "load": round(load, 2)}
+
+
+def _seconds_per_byte_handed(dtype: str) -> float:
+    """Processor seconds that each byte takes from PE to PE: of a row of them beside one PE alone."""
+    tile = cy.blocked(np.ones((_PES * _SIDE_HANDED, _SIDE_HANDED), dtype), _SIDE_HANDED)
+
+    def rounds(schedule: Schedule) -> float:
+        many, one = (_hand_over.compile(tile, count, schedule=schedule) for count in (_ROUNDS, 2))
+        return _busy(many) - _busy(one)
+
+    apart, together = rounds(Schedule().space("i").time("t")), rounds(Schedule().time("t", "i"))
+    moved = (_ROUNDS - 2) * (_PES - 1) * _SIDE_HANDED**2 * np.dtype(dtype).itemsize
+    return max(apart - together, 0.0) / moved
 
 
 def _agreement() -> tuple[Callable[..., str], bool, int]:

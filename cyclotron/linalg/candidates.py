@@ -71,7 +71,7 @@ def products(m: int, k: int, n: int, ranks: int, calibration: Calibration) -> li
         a, b = Spec((m, k), dtype, tiles[:2]), Spec((k, n), dtype, tiles[1:])
         compute = share * calibration.compute("matmul", flops, min(tiles)) + more
         communication = calibration.message(scalars, messages) if messages else 0.0
-        return Plan(name, ranks, kernels.matmul, (a, b), schedule, None, compute, communication)
+        return Plan(name, ranks, kernels.matmul, (a, b), schedule, None, compute, communication, share=share)
 
     one = Schedule().time("i", "j", "k")
     found = [plan("one PE", (m, k, n), one, 2.0 * m * k * n, 0, 0)] if ranks == 1 else []
@@ -158,11 +158,13 @@ def solves(
                 share * kernels_of(width),
                 others * calibration.message(n * n / 2, count + pairs),
                 (unit,),
+                share,
             )
         )
         if count == 1 or ranks == 1:
             continue
         step = kernels_of(m) / count  # a solve, and the products that the next one waits for
+        handed = calibration.handed(pairs * tile * m)
         path = calibration.compute("solve_triangular", n * tile * m, min(tile, m))
         path += calibration.compute("matmul", 2 * n * tile * m, min(tile, m))
         found.append(
@@ -173,15 +175,49 @@ def solves(
                 (matrix, Spec((n, m), dtype, (tile, m))),
                 Schedule().space("i").time("j", "r").broadcast("X"),
                 Layout((ranks,), 1),
-                max(share * count * step / ranks, path),
+                max(share * (count * step + handed) / ranks, path),
                 calibration.message(n * m, count),
                 (unit,),
+                share,
             )
         )
     return found
 
 
-def factorizations(n: int, ranks: int, calibration: Calibration) -> list[Plan]:
+def symmetric_products(n: int, k: int, ranks: int, calibration: Calibration) -> list[Plan]:
+    """Return the ways to multiply an (n, k) matrix by its transpose.
+
+    Parameters
+    ----------
+    n, k : int
+        At least 1.
+    ranks : int
+    calibration : Calibration
+    """
+    dtype, share = calibration.dtype, max(1.0, ranks / calibration.cores)
+    found = []
+    for tile in sorted({*_tiles(n), -(-n // ranks)}):
+        count = -(-n // tile)
+        product = calibration.compute("matmul", 2 * tile**2 * k, min(tile, k)) + _OPERATOR_SECONDS
+        most = max(sum(i + 1 for i in range(rank, count, ranks)) for rank in range(min(ranks, count)))
+        copied = n * n / 2 / _ADDITIONS_A_SECOND
+        found.append(
+            Plan(
+                "rows in space",
+                ranks,
+                kernels.syrk,
+                (Spec((n, k), dtype, (tile, k)),),
+                Schedule().space("i"),
+                Layout((ranks,), 1),
+                share * (most * (product + calibration.handed(tile * k)) + copied),
+                calibration.message(n * k + n * n / 2, 2 * count) if ranks > 1 else 0.0,
+                share=share,
+            )
+        )
+    return found
+
+
+def factorizations(n: int, ranks: int, calibration: Calibration, *, home: Layout | None = None) -> list[Plan]:
     """Return the ways to factor a symmetric (Hermitian) positive definite (n, n) matrix.
 
     Parameters
@@ -190,15 +226,21 @@ def factorizations(n: int, ranks: int, calibration: Calibration) -> list[Plan]:
         At least 1.
     ranks : int
     calibration : Calibration
+    home : Layout, optional
+        Of a distributed matrix, where the factor goes too: in other tiles or on another grid both are moved.
     """
     dtype, share = calibration.dtype, max(1.0, ranks / calibration.cores)
     kernel = kernels.cholesky_hermitian if dtype.startswith("complex") else kernels.cholesky
     found = []
-    for tile, (p, q) in itertools.product(_tiles(n), _grids(ranks)):
+    sides = {*_tiles(n), *(() if home is None else home.tile((n, n)))}
+    for tile, (p, q) in itertools.product(sorted(sides), _grids(ranks)):
         count = -(-n // tile)
+        if count > _MOST_TILES:
+            continue
         factor = calibration.compute("cholesky", tile**3 / 3, tile) + _OPERATOR_SECONDS
-        solve = calibration.compute("solve_triangular", tile**3, tile) + _OPERATOR_SECONDS
-        update = calibration.compute("matmul", 2 * tile**3, tile) + _OPERATOR_SECONDS
+        handed = calibration.handed(tile**2)  # a PE of the same rank gets a copy
+        solve = calibration.compute("solve_triangular", tile**3, tile) + handed + _OPERATOR_SECONDS
+        update = calibration.compute("matmul", 2 * tile**3, tile) + 2 * handed + _OPERATOR_SECONDS
         work: defaultdict[int, float] = defaultdict(float)
         for i in range(count):
             for j in range(i + 1):
@@ -207,6 +249,13 @@ def factorizations(n: int, ranks: int, calibration: Calibration) -> list[Plan]:
         path = count * factor + (count - 1) * (solve + update)
         sent = count * (count + 1) / 2 * ((p > 1) + (q > 1)) / max(p, q)
         waits = calibration.message(sent * tile**2, 2 * (count - 1)) if ranks > 1 else 0.0
+        if home is not None and Layout((p, q), (tile, tile)) != Layout(
+            home.grid, home.tile((n, n)), home.source
+        ):
+            share_of_rank = n * n / ranks  # packed, sent and unpacked, there and back
+            waits += 2 * (
+                calibration.message(share_of_rank, ranks - 1) + 2 * calibration.handed(share_of_rank)
+            )
         found.append(
             Plan(
                 f"tiles in space on {p}x{q}",
@@ -217,6 +266,7 @@ def factorizations(n: int, ranks: int, calibration: Calibration) -> list[Plan]:
                 Layout((p, q), 1),
                 max(share * max(work.values()), path),
                 waits,
+                share=share,
             )
         )
     return found

@@ -6,19 +6,21 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from cyclotron import mpi
 from cyclotron.explore.calibration import DTYPES as FLOATING
-from cyclotron.explore.calibration import calibrate
+from cyclotron.explore.calibration import Calibration, calibrate, observe
 from cyclotron.kernel import Kernel
 from cyclotron.language import Spec
 from cyclotron.linalg import candidates, kernels
 from cyclotron.linalg.operands import (
     Matrix,
     array,
+    check_matrix,
     check_product,
     check_solve,
     check_square,
@@ -29,11 +31,11 @@ from cyclotron.linalg.operands import (
     matrix,
     require_numbers,
     reshaped,
-    trans_refused,
     unfit,
 )
 from cyclotron.linalg.plans import Plan
 from cyclotron.mpi.distributed_array import Distributed, ranks_of
+from cyclotron.mpi.layout import Layout, require_layout
 from cyclotron.runtime.backend import Backend
 from cyclotron.runtime.backends import backend_of
 from cyclotron.runtime.run import run
@@ -41,13 +43,20 @@ from cyclotron.support import arguments
 from cyclotron.support.environment import threads
 from cyclotron.support.errors import ExecutionError
 
-# By whether the matrix is lower, and transposed.
-_SOLVERS: dict[tuple[bool, bool], Kernel[..., Any]] = {
-    (True, False): kernels.solve_lower,
-    (False, False): kernels.solve_upper,
-    (False, True): kernels.solve_upper_transposed,
-    (True, True): kernels.solve_lower_transposed,
+# By whether the matrix is lower, and transposed, and conjugated.
+_SOLVERS: dict[tuple[bool, bool, bool], Kernel[..., Any]] = {
+    (True, False, False): kernels.solve_lower,
+    (False, False, False): kernels.solve_upper,
+    (False, True, False): kernels.solve_upper_transposed,
+    (True, True, False): kernels.solve_lower_transposed,
+    (False, True, True): kernels.solve_upper_adjoint,
+    (True, True, True): kernels.solve_lower_adjoint,
 }
+
+
+# By operation, shapes, dtype and ranks; with the figures that they were made by.
+_PLANS: dict[Any, tuple[Calibration, Plan]] = {}
+_MOST_PLANS = 256
 
 
 @dataclass(frozen=True)
@@ -58,6 +67,7 @@ class Options:
     ranks: int | None
     plan: Plan | None
     verbose: bool
+    layout: Layout | None = None
 
     def placed(self, value: Any) -> Any:
         """An operand as the backend takes it."""
@@ -80,13 +90,15 @@ class TriangularForm:
     trans: bool | int | str
     unit_diagonal: bool
 
-    @property
-    def solver(self) -> Kernel[..., Any]:
-        """The kernel that solves it."""
-        return _SOLVERS[self.lower, is_transposed(self.trans)]
+    def solver(self, dtype: Any) -> Kernel[..., Any]:
+        """Return the kernel that solves it in numbers of a dtype."""
+        conjugated = is_conjugated(self.trans) and np.dtype(dtype).kind == "c"
+        return _SOLVERS[self.lower, is_transposed(self.trans), conjugated]
 
 
-def options_of(backend: Any, ranks: Any, plan: Any, verbose: bool, *operands: Any) -> Options | None:
+def options_of(
+    backend: Any, ranks: Any, plan: Any, verbose: bool, *operands: Any, layout: Any = None
+) -> Options | None:
     """Check the options of an operation; None where it is of elements, or of arrays as NumPy does it.
 
     Raises
@@ -99,7 +111,8 @@ def options_of(backend: Any, ranks: Any, plan: Any, verbose: bool, *operands: An
         If the plan is none, or for other ranks (CYC737).
     """
     if backend is None and not any(isinstance(operand, Distributed) for operand in operands):
-        for name, value in (("ranks", ranks), ("plan", plan), ("verbose", verbose or None)):
+        options = (("ranks", ranks), ("plan", plan), ("verbose", verbose or None), ("layout", layout))
+        for name, value in options:
             if value is not None:
                 what = (
                     f"plan {plan.name!r}"
@@ -126,7 +139,7 @@ def options_of(backend: Any, ranks: Any, plan: Any, verbose: bool, *operands: An
             raise unfit(f"the plan is {arguments.shown(plan)}", "make a plan: cy.linalg.plan(...)")
         if ranks not in (None, plan.ranks):
             raise unfit(f"ranks={ranks} and a plan for {plan.ranks}", "leave ranks out, or make another plan")
-    return Options(chosen, ranks, plan, verbose)
+    return Options(chosen, ranks, plan, verbose, None if layout is None else require_layout(layout))
 
 
 def form_of(side: Any, lower: Any, trans: Any, unit_diagonal: Any) -> TriangularForm:
@@ -148,7 +161,7 @@ def plan(
 
     Parameters
     ----------
-    operation : {"matmul", "solve_triangular", "cholesky"}
+    operation : {"matmul", "solve_triangular", "cholesky", "syrk"}
     *operands : array_like, Distributed or Spec
         As the operation's; only shapes and dtypes matter.
     ranks : int, optional
@@ -184,12 +197,13 @@ def plan(
         "matmul": (2, _plan_matmul),
         "solve_triangular": (2, lambda a, b, count: _plan_solve(a, b, form, count)),
         "cholesky": (1, _plan_cholesky),
+        "syrk": (1, _plan_syrk),
     }
     known = isinstance(operation, str) and operation in planners
     if not known or len(operands) != planners[operation][0]:
         raise unfit(
             f"there is no plan for {arguments.shown(operation)} of {len(operands)} matrices",
-            "plan matmul or solve_triangular of two, or cholesky of one",
+            "plan matmul or solve_triangular of two, or cholesky or syrk of one",
         )
     if operation != "solve_triangular" and form != TriangularForm("left", True, False, False):
         raise unfit(
@@ -201,8 +215,9 @@ def plan(
     assert options is not None
     first, *rest = operands
     product = operation == "matmul"
+    floating = operation not in ("matmul", "syrk")
     given = (matrix(first, 0)[0] if product else array(first), *(matrix(value, 1)[0] for value in rest))
-    return planners[operation][1](*common(*given, floating=not product), options.workers(*operands))
+    return planners[operation][1](*common(*given, floating=floating), options.workers(*operands))
 
 
 def run_matmul(a: Any, b: Any, options: Options) -> Any:
@@ -222,21 +237,15 @@ def run_solve(a: Any, b: Any, form: TriangularForm, options: Options) -> Any:
     b, vector = matrix(options.placed(b), 1)
     a, b = common(array(options.placed(a)), b, floating=True)
     check_solve(a, b, form.side)
-    conjugated = is_conjugated(form.trans) and str(a.dtype).startswith("complex")
-    if conjugated and (isinstance(a, Distributed) or isinstance(b, Distributed)):
-        trans_refused(form.trans, "distributed arrays")
     if isinstance(a, np.ndarray) and not form.unit_diagonal:
         _require_no_zero(np.diagonal(a))
     chosen = options.plan or _plan_solve(a, b, form, options.workers(a, b))
-    # op(a) x = b with the conjugate transpose is the conjugate of a.T x = b with b's.
-    given = (a, b.conj() if conjugated else b)
     try:
-        result = _run(chosen, (form.solver,), (form.unit_diagonal,), given, options)
+        result = _run(chosen, (form.solver(a.dtype),), (form.unit_diagonal,), (a, b), options)
     except ExecutionError as error:
         if error.operator_failed and isinstance(a, Distributed):
             _require_no_zero(a._diagonal())  # the error tells which of its tile
         raise
-    result = result.conj() if conjugated else result
     return reshaped(result, result.shape[:1]) if vector else result
 
 
@@ -252,32 +261,69 @@ def run_cholesky(a: Any, options: Options) -> Any:
         raise _with_minor(error, chosen, a) from None
 
 
+def run_syrk(a: Any, options: Options) -> Any:
+    """See `cyclotron.linalg.syrk`."""
+    require_numbers("syrk", a)
+    (a,) = common(array(options.placed(a)))
+    check_matrix(a, "syrk")
+    chosen = options.plan or _plan_syrk(a, options.workers(a))
+    return _run(chosen, (kernels.syrk,), (), (a,), options)
+
+
+def _plan_syrk(a: Matrix, ranks: int) -> Plan:
+    check_matrix(a, "syrk")
+    if 0 in a.shape:
+        return candidates.nothing(kernels.syrk, _specs(a), ranks)
+    n, k = a.shape
+    return _planned(("syrk", n, k), a, ranks, partial(candidates.symmetric_products, n, k, ranks))
+
+
 def _plan_matmul(a: Matrix, b: Matrix, ranks: int) -> Plan:
     check_product(a, b)
     if 0 in (*a.shape, *b.shape):
         return candidates.nothing(kernels.matmul, _specs(a, b), ranks)
-    floating = str(a.dtype) if str(a.dtype) in FLOATING else "float64"
     (m, k), n = a.shape, b.shape[1]
-    found = candidates.products(m, k, n, ranks, calibrate(floating))
-    # Whole numbers are multiplied by a loop, whose rate is not measured; the order stays.
-    operands = [tuple(replace(s, dtype=str(a.dtype)) for s in p.operands) for p in found]
-    return _best([replace(p, operands=o) for p, o in zip(found, operands, strict=True)])
+    return _planned(("matmul", m, k, n), a, ranks, partial(candidates.products, m, k, n, ranks))
 
 
 def _plan_solve(a: Matrix, b: Matrix, form: TriangularForm, ranks: int) -> Plan:
     check_solve(a, b, form.side)
     unit = form.unit_diagonal
     if 0 in b.shape:
-        return candidates.nothing(form.solver, _specs(a, b), ranks, (unit,))
+        return candidates.nothing(form.solver(a.dtype), _specs(a, b), ranks, (unit,))
     rows, columns = b.shape
-    return _best(candidates.solves(form.solver, rows, columns, unit, ranks, calibrate(str(a.dtype))))
+    solver = form.solver(a.dtype)
+    make = partial(candidates.solves, solver, rows, columns, unit, ranks)
+    return _planned((solver, rows, columns, unit), a, ranks, make)
 
 
 def _plan_cholesky(a: Matrix, ranks: int) -> Plan:
     check_square(a, "cholesky")
     if 0 in a.shape:
         return candidates.nothing(kernels.cholesky, _specs(a), ranks)
-    return _best(candidates.factorizations(a.shape[0], ranks, calibrate(str(a.dtype))))
+    n = a.shape[0]
+    home = a.layout if isinstance(a, Distributed) and a.layout.grid is not None else None
+    make = partial(candidates.factorizations, n, ranks, home=home)
+    return _planned(("cholesky", n, home), a, ranks, make)
+
+
+def _planned(key: tuple[Any, ...], a: Matrix, ranks: int, make: Callable[[Calibration], list[Plan]]) -> Plan:
+    """The best of some plans, from the last ones that were made by the figures of today."""
+    dtype = str(a.dtype)
+    # Whole numbers are multiplied by a loop, whose rate is not measured; the order stays.
+    figures = calibrate(dtype if dtype in FLOATING else "float64")
+    key = (*key, dtype, ranks)
+    known = _PLANS.get(key)
+    if known is not None and known[0] is figures:
+        return known[1]
+    found = make(figures)
+    operands = [tuple(replace(spec, dtype=dtype) for spec in plan.operands) for plan in found]
+    best = _best([replace(plan, operands=o) for plan, o in zip(found, operands, strict=True)])
+    _PLANS.pop(key, None)
+    _PLANS[key] = (figures, best)
+    while len(_PLANS) > _MOST_PLANS:
+        del _PLANS[next(iter(_PLANS))]
+    return best
 
 
 def _specs(*matrices: Matrix) -> tuple[Spec, ...]:
@@ -321,7 +367,27 @@ def _run(
         more = {"ranks": chosen.ranks, "deal": chosen.deal}
     elif "threads" in options.backend.options:
         more = {"threads": chosen.ranks}
-    return run(chosen.compile(), *operands, backend=options.backend.name, **more).output
+    done = run(chosen.compile(), *operands, backend=options.backend.name, **more)
+    if options.plan is None and len(done.profile) > 1:
+        busiest = max(rank["processor_seconds"] for rank in done.profile)
+        observe(str(operands[0].dtype), chosen.compute / chosen.share, busiest)
+    return _laid_out(done.output, operands, options)
+
+
+def _laid_out(result: Any, operands: tuple[Any, ...], options: Options) -> Any:
+    """A distributed result in the layout that is asked for, or else in that of an operand on a grid."""
+    if not isinstance(result, Distributed) or 0 in result.shape:
+        return result
+    layouts = [value.layout for value in operands if isinstance(value, Distributed)]
+    fitting = (one for one in layouts if one.grid is not None and len(one.grid) == result.ndim)
+    wanted = options.layout or next(fitting, None)
+    same = wanted is None or (
+        wanted.tile(result.shape) == result.tile
+        and np.array_equal(wanted.owners(result.shape), result.owners)
+    )
+    if wanted is None:
+        return result
+    return result.described(wanted) if same else result.relayout(wanted)
 
 
 def _require_no_zero(diagonal: Any) -> None:

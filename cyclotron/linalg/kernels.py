@@ -81,6 +81,53 @@ def solve_lower_transposed(A, B, unit):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def solve_upper_adjoint(A, B, unit):  # type: ignore[no-untyped-def]
+    """The X of A^H X = B, A upper triangular."""
+    n, m = B.shape
+    R = cy.empty((n, n, m), dtype=B.dtype, tile=(1, n.tile, m.tile))
+    X = cy.empty_like(B)
+    for i in range(n):
+        for r in range(m):
+            R[0, i, r] = B[i, r]
+            for j in range(1, i + 1):
+                R[j, i, r] = R[j - 1, i, r] - cy.conj(A[j - 1, i]).T @ X[j - 1, r]
+            X[i, r] = cy.linalg.solve_triangular(
+                cy.conj(A[i, i]), R[i, i, r], lower=False, trans=True, unit_diagonal=unit
+            )
+    return X
+
+
+@kernel
+def solve_lower_adjoint(A, B, unit):  # type: ignore[no-untyped-def]
+    """The X of A^H X = B, A lower triangular."""
+    n, m = B.shape
+    R = cy.empty((n, n, m), dtype=B.dtype, tile=(1, n.tile, m.tile))
+    X = cy.empty_like(B)
+    for i in range(n - 1, -1, -1):
+        for r in range(m):
+            R[0, i, r] = B[i, r]
+            for j in range(1, n - i):
+                R[j, i, r] = R[j - 1, i, r] - cy.conj(A[n - j, i]).T @ X[n - j, r]
+            X[i, r] = cy.linalg.solve_triangular(
+                cy.conj(A[i, i]), R[n - 1 - i, i, r], trans=True, unit_diagonal=unit
+            )
+    return X
+
+
+@kernel
+def syrk(A):  # type: ignore[no-untyped-def]
+    """A A.T, of which the lower triangle is computed and the upper one copied."""
+    n = A.shape[0]
+    C = cy.empty((n, n), dtype=A.dtype, tile=(n.tile, n.tile))
+    for i in range(n):
+        for j in range(i + 1):
+            C[i, j] = sum(A[i, k] @ A[j, k].T for k in range(A.shape[1]))
+        for j in range(i + 1, n):
+            C[i, j] = C[j, i].T
+    return C
+
+
+@kernel
 def cholesky(A):  # type: ignore[no-untyped-def]
     """The lower L of A = L L.T, A symmetric and positive definite."""
     n = A.shape[0]

@@ -13,6 +13,9 @@ from cyclotron.explore.calibration import DTYPES as FLOATING
 from cyclotron.language import Spec
 from cyclotron.language.values.operators import DTYPES
 from cyclotron.mpi.distributed_array import Distributed
+from cyclotron.mpi.layout import Layout
+from cyclotron.mpi.ranks import Ranks
+from cyclotron.mpi.sources import Given
 from cyclotron.support.arguments import array_of, shown
 from cyclotron.support.errors import ShapeError
 
@@ -116,6 +119,12 @@ def check_product(a: Matrix, b: Matrix) -> None:
         raise _no_product(a, b)
 
 
+def check_matrix(a: Matrix, what: str) -> None:
+    """Raise `ShapeError` CYC737 where an array is no matrix."""
+    if len(a.shape) != 2:
+        raise unfit(f"{what} of an array of shape {tuple(a.shape)}", "give a matrix, of two dimensions")
+
+
 def check_square(a: Matrix, what: str) -> None:
     """Raise `ShapeError` CYC737 where a matrix is not square."""
     if len(a.shape) != 2 or a.shape[0] != a.shape[1]:
@@ -208,6 +217,19 @@ def trans_refused(trans: Any, what: str) -> NoReturn:
 def unfit(what: str, help: str) -> ShapeError:
     """Return the error of operands that do not fit."""
     return ShapeError(what, code="CYC737", help=help)
+
+
+def distributed_on(ranks: Ranks, value: NDArray[Any], layout: Layout | None) -> Distributed:
+    """Return an array kept by ranks, of which the first one's numbers count.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    value : ndarray
+    layout : Layout or None
+        None: a block of rows for each.
+    """
+    return Distributed(ranks, *ranks.distribute(Given(value), layout, 0))
 
 
 def _no_product(a: Matrix, b: Matrix) -> ShapeError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,8 @@ class Plan:
         How PEs are dealt out to ranks; None: a block of them for each.
     compute, communication : float
         What the model expects, in seconds, of the rank that takes longest.
+    share : float
+        How many ranks share a core, at least 1: `compute` counts the time of all of them.
     flags : tuple
         The kernel's other arguments.
     others : tuple of Plan
@@ -53,6 +56,7 @@ class Plan:
     compute: float
     communication: float
     flags: tuple[Any, ...] = ()
+    share: float = 1.0
     others: tuple[Plan, ...] = field(default=(), repr=False, compare=False)
 
     @property
@@ -62,8 +66,7 @@ class Plan:
 
     def compile(self) -> Program:
         """Return the program."""
-        program: Program = self.kernel.compile(*self.operands, *self.flags, schedule=self.schedule)
-        return program
+        return _compiled(self.kernel, self.operands, self.flags, self.schedule)
 
     def __str__(self) -> str:
         shapes = " and ".join("x".join(map(str, spec.shape)) for spec in self.operands)
@@ -74,3 +77,11 @@ class Plan:
             times = (plan.seconds, plan.compute, plan.communication)
             lines.append(f"{mark} {plan.name:28} {tiles:24} " + " ".join(f"{t * 1e3:9.3f}" for t in times))
         return "\n".join(lines)
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled(
+    kernel: Kernel[..., Any], operands: tuple[Spec, ...], flags: tuple[Any, ...], schedule: Schedule | None
+) -> Program:
+    program: Program = kernel.compile(*operands, *flags, schedule=schedule)
+    return program

@@ -115,6 +115,18 @@ class Distributed:
         ranks = self.ranks
         return Distributed(ranks, *ranks.relayout(self._number, self._form, layout))
 
+    def described(self, layout: Layout) -> Distributed:
+        """Return the same array, which is in this layout already, with the layout as the caller writes it.
+
+        Parameters
+        ----------
+        layout : Layout
+            That deals out the same tiles to the same ranks.
+        """
+        self.layout = layout
+        self._form = self._form._replace(layout=layout)
+        return self
+
     def _diagonal(self) -> NDArray[Any]:
         """The diagonal of a matrix, on every rank."""
         return self.ranks.diagonal(self._number, self._form)

@@ -68,9 +68,10 @@ def run_on_ranks(
             bound.append(held[-1].on(found))
         else:
             bound.append(value)
-    core = program.core.without_constants().to_bytes()  # ranks are given the arrays, as those of inputs
     try:
-        accounts, owners = found.run(Work(core, program.tensors, bound, dealt(program, deal), event_limit))
+        accounts, owners = found.run(
+            Work(program.wire_bytes, program.tensors, bound, dealt(program, deal), event_limit)
+        )
     except BaseException:
         for number in numbers.values():
             found.forget(number)

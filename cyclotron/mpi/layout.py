@@ -16,6 +16,7 @@ from cyclotron.support.arguments import MOST_RANKS, index_of, shown, whole_numbe
 from cyclotron.support.errors import ShapeError
 
 _LONGEST = 2**63 - 1
+_DESCRIPTOR_LENGTH = 9
 _DENSE_MATRIX = 1  # the type of descriptor in ScaLAPACK's DESC_A(1)
 
 
@@ -200,6 +201,37 @@ class Layout:
         tile = self.tile(shape)
         rows = sum(min(tile[0], shape[0] - at * tile[0]) for at in np.flatnonzero(owners == row))
         return (_DENSE_MATRIX, context, *shape, *tile, *(self.source or (0, 0)), max(1, int(rows)))
+
+    @classmethod
+    def from_descriptor(cls, descriptor: Sequence[int], grid: Sequence[int]) -> Layout:
+        """Return the layout that ScaLAPACK's array descriptor tells of, on a grid of ranks.
+
+        Parameters
+        ----------
+        descriptor : sequence of int
+            ``(DTYPE_, CTXT_, M_, N_, MB_, NB_, RSRC_, CSRC_, LLD_)``, of a dense matrix.
+        grid : (int, int)
+            Rows and columns of the BLACS grid, which the context tells and the descriptor does not; ranks are
+            numbered row by row.
+
+        Raises
+        ------
+        ShapeError
+            If it is none of a dense matrix, or its sizes fit no layout on the grid (CYC734).
+
+        Examples
+        --------
+        >>> cy.Layout.from_descriptor((1, 0, 100, 80, 32, 16, 0, 1, 64), grid=(2, 2))
+        cy.Layout(grid=(2, 2), block=(32, 16), source=(0, 1))
+        """
+        found = _sizes("descriptor", descriptor) or ()
+        if len(found) != _DESCRIPTOR_LENGTH or found[0] != _DENSE_MATRIX:
+            raise _unfit(
+                f"descriptor {shown(descriptor)} is none of a dense matrix",
+                "give the nine numbers that DESCINIT writes, the first of them 1",
+            )
+        source = found[6:8]
+        return cls(tuple(grid), found[4:6], source if any(source) else None)
 
     def local_indices(self, shape: Sequence[int], rank: int) -> tuple[NDArray[np.int64], ...]:
         """Return which rows, columns, ... of an array a rank of the grid has.

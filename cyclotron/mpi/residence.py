@@ -32,8 +32,7 @@ class Residence:
         self._tensors: Mapping[str, int] = {t["name"]: n for n, t in enumerate(program.tensors)}
         self._shapes = {t["name"]: (t["shape"], t["dtype"]) for t in program.tensors}
         self._number = self._ranks.new_number()
-        core = program.core.without_constants().to_bytes()
-        self.ranks.do(Open(self._number, core, program.tensors, dealt(program, deal)))
+        self.ranks.do(Open(self._number, program.wire_bytes, program.tensors, dealt(program, deal)))
         for name, array in program.constants.items():
             self.give(name, array)
 

@@ -92,3 +92,26 @@ def test_descriptors_are_of_matrices_on_grids(golden):
         cy.Layout(block=2, owner=np.add).local_indices((4, 4), 0)
     with pytest.raises(cy.ShapeError, match="2 dimensions for an array of shape"):
         cy.Layout((2, 2)).tile((4,))
+
+
+@pytest.mark.parametrize("grid", [(1, 1), (2, 3), (3, 1)])
+@pytest.mark.parametrize("source", [None, (0, 0)])
+def test_layouts_of_descriptors(grid, source):
+    source = source and (grid[0] - 1, grid[1] - 1)
+    layout = cy.Layout(grid, (7, 5), source)
+    found = cy.Layout.from_descriptor(layout.descriptor((40, 33)), grid)
+    np.testing.assert_array_equal(found.owners((40, 33)), layout.owners((40, 33)))
+    assert found.tile((40, 33)) == (7, 5)
+    assert found.descriptor((40, 33), rank=1 % found.ranks) == layout.descriptor(
+        (40, 33), rank=1 % found.ranks
+    )
+
+
+@pytest.mark.parametrize(
+    "descriptor",
+    [(), (1, 0, 4, 4, 2, 2, 0, 0), (501, 0, 4, 4, 2, 2, 0, 0, 4), (1, 0, 4, 4, 0, 2, 0, 0, 4), "abc", 3],
+)
+def test_descriptors_of_no_dense_matrix(descriptor):
+    with pytest.raises(cy.ShapeError) as caught:
+        cy.Layout.from_descriptor(descriptor, (2, 1))
+    assert caught.value.code == "CYC734"
