@@ -26,6 +26,8 @@ class _Compiled(Protocol):
     """The part of a program that `Placements` looks at."""
 
     core: _core.Program
+    grid: tuple[int, ...]
+    schedule: Schedule | None
     tensors: list[dict[str, Any]]
 
     @property
@@ -40,8 +42,11 @@ _DEEP = Link(depth=UNBOUNDED)
 _UNLIMITED = Machine(link=_DEEP, broadcast=_DEEP, pe=PE(memory=1 << 40))
 
 _SECONDS_A_CYCLE = 1e-9  # of an operation on scalars, in vectors
+_SECONDS_A_COPY = 3e-9  # of a scalar of an input, into the memory of a PE
 # Operations of one PE from which on another order of its loops is compiled, and an array of workers is.
 _LONG, _VERY_LONG = 100_000, 100_000_000
+# An array of so few PEs runs as it is: to compile again takes longer than a run gains.
+_FEW_PES = 64
 _MOST_WORK = 1 << 21  # instructions that are followed to tell a time: a few hundredths of a second
 _FEW_STEPS = 8  # of loops whose end is a matter of data
 _GAIN = 0.8  # an array of workers takes at most this share of one PE's time,
@@ -115,15 +120,21 @@ class Placements(Generic[_Program]):
             alone = alone if ordered is None else ordered
         if workers.count == 1 or seconds < _VERY_LONG * _SECONDS_A_CYCLE:
             return alone
-        array = self._attempt(None, dataclasses.replace(_UNLIMITED, grid=(workers.count,)))
+        machine = dataclasses.replace(_UNLIMITED, grid=(workers.count,))
+        array = self._attempt(None, machine)
         if alone is None or array is None:
             return array if alone is None else alone
-        together = _simulated(array, workers)
-        if together == math.inf and _passes_inputs_only(array):
-            # Workers that wait for nothing that another computes, but for inputs.
-            words = sum(math.prod(t["shape"]) for t in array.tensors if t["role"] != "output")
-            together = seconds / workers.count + words * (workers.count - 1) * workers.seconds_per_message
-        return array if together < math.inf and _CUT * together < _GAIN * seconds else alone
+        passed = {flow.partition("^")[0] for flow in array.channel_flows}
+        sizes = {t["name"]: math.prod(t["shape"]) for t in array.tensors if t["role"] != "output"}
+        if not passed <= sizes.keys():
+            together = _simulated(array, workers)
+            return array if together < math.inf and _CUT * together < _GAIN * seconds else alone
+        # Nothing that a worker computes is another's: each loads the inputs that it needs for itself.
+        assert array.schedule is not None
+        copied = sum(sizes[name] for name in passed) * _SECONDS_A_COPY
+        apart = self._attempt(self._array_order(array.schedule.space_indices, passed), machine)
+        pays = seconds / workers.count + copied < _GAIN * seconds
+        return apart if pays and apart is not None and not apart.channel_flows else alone
 
     def _attempt(self, schedule: Schedule | None, machine: Machine) -> _Program | None:
         """The program, or None where it is refused."""
@@ -132,29 +143,47 @@ class Placements(Generic[_Program]):
         except CyclotronError:
             return None
 
+    def _indices(self) -> tuple[list[str], list[str]]:
+        """All indices in the order of the nest, and those of sums."""
+        system = self._recurrences.core
+        names = _core.index_names(system)
+        sums = system.reduction_indices if isinstance(system, RecordedSystem) else set()
+        return names, [name for name in names if name in sums]
+
     def _vector_order(self) -> Schedule | None:
         """An order of loops whose innermost has no sum, so that its iterations run in vectors.
 
         Terms are added in the same order for each element; sums of several elements take turns.
         """
-        system = self._recurrences.core
-        names = _core.index_names(system)
-        sums = system.reduction_indices if isinstance(system, RecordedSystem) else set()
+        names, sums = self._indices()
         free = [name for name in names if name not in sums]
         if not free or names[-1] not in sums:
             return None
         return Schedule().time(*(name for name in names if name != free[-1]), free[-1])
 
+    def _array_order(self, space: tuple[str, ...], inputs: set[str]) -> Schedule:
+        """A row of workers that load inputs for themselves; the elements of each are the innermost loop."""
+        names, sums = self._indices()
+        rest = [name for name in names if name not in (*space, *sums)]
+        schedule = Schedule().space(*space).time(*(name for name in sums if name not in space), *rest)
+        for name in sorted(inputs):
+            schedule = schedule.prefetch(name)
+        return schedule
+
+
+def is_small(program: _Compiled) -> bool:
+    """Tell if the array of a program has so few PEs that threads and ranks run it as it is.
+
+    Parameters
+    ----------
+    program : Program
+    """
+    return math.prod(program.grid) <= _FEW_PES
+
 
 def _has_tiles(program: _Compiled) -> bool:
     """Tell if a tensor's elements are more than scalars."""
     return any(math.prod(tensor["tile"]) > 1 for tensor in program.tensors)
-
-
-def _passes_inputs_only(program: _Compiled) -> bool:
-    """Tell if PEs hand each other nothing but elements of inputs."""
-    inputs = {tensor["name"] for tensor in program.tensors if tensor["role"] != "output"}
-    return all(flow.partition("^")[0] in inputs for flow in program.channel_flows)
 
 
 def _simulated(program: _Compiled, workers: Workers) -> float:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cyclotron.compiler.dataflow import Dataflow
-    from cyclotron.compiler.defaults import Placements
+    from cyclotron.compiler.defaults import Placements, Workers
     from cyclotron.compiler.explain import Explanation
     from cyclotron.compiler.memory_map import MemoryMap
     from cyclotron.compiler.pe_class import PeClass
@@ -106,6 +106,7 @@ class Program:
     ) -> None:
         self.core = core
         self.placements = placements
+        self.for_workers: dict[Workers, Program] = {}  # those of the placements, with these arguments
         self._constants = constants
         self.kernel = kernel
         self.arguments = arguments

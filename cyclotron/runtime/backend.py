@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.analysis.rank_profile import Profile
-from cyclotron.compiler.defaults import Workers
+from cyclotron.compiler.defaults import Workers, is_small
 from cyclotron.compiler.program import Program
 from cyclotron.language.trace.early_exit import is_ending
 from cyclotron.language.trace.prints import printed_by
@@ -142,11 +142,17 @@ class Backend:
         inputs : sequence
             Those of the run, as far as they are known.
         """
-        if program.placements is None or self.workers is None:
+        if program.placements is None or self.workers is None or is_small(program):
             return program
         workers = self.workers(options, inputs)
-        chosen = None if workers is None else program.placements.on(workers)
-        return program if chosen is None else chosen.with_arguments(program.arguments)
+        if workers is None:
+            return program
+        if workers not in program.for_workers:
+            chosen = program.placements.on(workers)
+            program.for_workers[workers] = (
+                program if chosen is None else chosen.with_arguments(program.arguments)
+            )
+        return program.for_workers[workers]
 
 
 def empty_outputs(program: Program) -> dict[str, NDArray[Any]]:

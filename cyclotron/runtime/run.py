@@ -59,7 +59,8 @@ def run(
         From `Kernel.compile` or `load`; a kernel is compiled for its arguments, once for equal shapes. Where
         it was compiled without a schedule and a machine, and its elements are scalars, ``local`` and ``mpi``
         run a program that is placed on their threads or ranks instead, `Result.program`: one PE for each, or
-        one in all where that is faster, with the bits of the array of PEs that ``sim`` runs.
+        one in all where that is faster, with the bits of the array of PEs that ``sim`` runs; an array of at
+        most 64 PEs runs as it is.
     *inputs : ndarray, Blocked or Distributed
         One for each input tensor, in order, with the shape and dtype that the program was compiled for; by
         default those bound at compile time. Where one is distributed and the backend ``mpi``, the outputs

@@ -54,7 +54,7 @@ def pes(program):
 @pytest.fixture
 def always_an_array(monkeypatch: pytest.MonkeyPatch) -> None:
     """However small the kernel is, an array of workers is taken where there is one."""
-    for name, value in {"_LONG": 0, "_VERY_LONG": 0, "_GAIN": 1e9}.items():
+    for name, value in {"_LONG": 0, "_VERY_LONG": 0, "_GAIN": 1e9, "_FEW_PES": 0}.items():
         monkeypatch.setattr(defaults, name, value)
 
 
@@ -64,7 +64,14 @@ def same_bits(result, expected):
         assert array.tobytes() == wanted.tobytes()
 
 
+@pytest.fixture
+def never_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small arrays are placed too."""
+    monkeypatch.setattr(defaults, "_FEW_PES", 0)
+
+
 @pytest.mark.parametrize("name", ENTRIES)
+@pytest.mark.usefixtures("never_as_it_is")
 def test_the_corpus_has_the_bits_of_the_array(name):
     entry = ENTRIES[name]
     for size in entry.sizes:
@@ -248,3 +255,30 @@ def test_resident_programs_are_placed_too():
         second = handle.run()
         assert pes(second.program) == 1
         np.testing.assert_allclose(second.output, A @ B @ B)
+
+
+def test_a_small_array_runs_as_it_is():
+    A, B = random(8, 3), random(3, 8)
+    program = matmul.compile(A, B)
+    assert cy.run(program).program.grid == program.grid == (8, 8)
+    assert cy.run(matmul, A, B).program.grid == (1,)  # nothing was compiled yet
+    assert cy.run(matmul.compile(random(9, 3), B)).program.grid == (1,)
+
+
+@pytest.mark.parametrize("fold", [cy.block(2), cy.cyclic(2)])
+def test_a_folded_pe_loads_a_prefetched_element_once(fold):
+    A, B = random(6, 5), random(5, 4)
+    schedule = cy.Schedule().space("i").time("k", "j").fold(i=fold).prefetch("B")
+    result = cy.run(matmul.compile(A, B, schedule=schedule), backend="sim")
+    np.testing.assert_allclose(result.output, A @ B)
+    assert result.stats["words_loaded"].tolist() == [3 * 5 + 5 * 4] * 2
+
+
+@pytest.mark.usefixtures("always_an_array")
+def test_workers_that_share_inputs_send_no_messages():
+    """Each loads what it needs, once; sums are outside of the loop over its elements."""
+    A, B = random(20, 7), random(7, 5)
+    program = cy.run(matmul, A, B, threads=2).program
+    assert program.grid == (2,)
+    assert program.channel_flows == []
+    assert program.schedule.time_indices[0] == "k"

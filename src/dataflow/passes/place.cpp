@@ -267,7 +267,7 @@ class CoordinateChange {
     const auto domain =
         rule.domain.preimage(old_of_new_, size()).intersect(result_.graph.at(space).domain).coalesce();
     if (domain.is_empty()) return;
-    std::visit(Overloaded{[&](const Inject&) { add(rule, rule.action, domain); },
+    std::visit(Overloaded{[&](const Inject&) { add(rule, rule.action, loaded_once(rule, domain)); },
                           [&](const Export&) { add(rule, rule.action, domain); },
                           [&](const Transfer& transfer) { convert(rule, transfer, domain); },
                           [&](const Compute& compute) { convert(rule, compute, domain); }},
@@ -278,6 +278,26 @@ class CoordinateChange {
            const poly::Set& domain) {
     if (domain.is_empty()) return;
     result_.graph.rules.push_back({std::move(action), rule.flow, domain.coalesce(), rule.origin, rule.span});
+  }
+
+  /// The points of a fold that need one element of a prefetched input: the first of them loads it, and each hands it to
+  /// the next. Returns those that load.
+  poly::Set loaded_once(const Rule& rule, poly::Set domain) {
+    const auto& flow = old_.at(rule.flow);
+    if (!flow.prefetched) return domain;
+    for (const auto& axis : axes_) {
+      const auto spaces = result_.space.size();
+      if (axis.remainder == unfolded || (axis.remainder >= spaces && axis.quotient >= spaces)) continue;
+      const auto inner = axis.remainder < spaces ? axis.quotient : axis.remainder;
+      const bool varies = std::ranges::any_of(
+          flow.element, [&](const poly::Affine& form) { return to_new(form).coefficients[inner] != 0; });
+      if (varies) continue;
+      const auto kept = domain.intersect(domain.translate(detail::unit(size(), inner, 1)));
+      const auto from = detail::shifted(size(), detail::unit(size(), inner, -1));
+      add(rule, Transfer{rule.flow, in_free(flow.space, from), false}, kept);
+      domain = domain.subtract(kept).coalesce();
+    }
+    return domain;
   }
 
   void convert(const Rule& rule, const Transfer& transfer, const poly::Set& domain) {
