@@ -133,14 +133,14 @@ def run(
         check_options(chosen, options)
         program, inputs = _compiled(program, inputs, chosen, options)
     require_program(program, "run()")
+    check_options(chosen, options)
+    program = chosen.placed(program, options, inputs)
     if program.kernel is not None:
         given = {name: value for name, value in vars(options).items() if value is not getattr(Options, name)}
         kernel = weakref.ref(program.kernel)
         note(Case(kernel, program.arguments, program.schedule, program.machine, backend, given))
-    check_options(chosen, options)
     if steps is not None:
         options = replace(options, steps=_checked_steps(program, steps, chosen, options))
-    program = chosen.placed(program, options, inputs)
     started = time.perf_counter()
     if chosen.check is not None:
         chosen.check(program)
