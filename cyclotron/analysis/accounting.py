@@ -31,6 +31,11 @@ class Accounting(Table):
         Waiting for a message later on, by channel.
     full : dict of str to ndarray
         Waiting for a place in a channel or for its link, by channel; of a broadcast, for all its receivers.
+    link : dict of str to ndarray
+        Waiting, when sending, for a link or a bus that other channels use too, by channel
+        (``Machine.shared_links``).
+    unit, port : ndarray
+        Waiting for the result of a pipelined unit or for a unit, and for a port of the PE (``PE.ports``).
     memory : ndarray
         Waiting for loads and stores.
     control : ndarray
@@ -47,12 +52,16 @@ class Accounting(Table):
         start: NDArray[np.int64],
         empty: dict[str, NDArray[np.int64]],
         full: dict[str, NDArray[np.int64]],
+        link: dict[str, NDArray[np.int64]],
     ) -> None:
         self.result = result
         self.busy: dict[str, NDArray[np.int64]] = result.stats["busy_by_operator"]
         self.start = start
         self.empty = empty
         self.full = full
+        self.link = link
+        self.unit: NDArray[np.int64] = result.stats["stall_unit"]
+        self.port: NDArray[np.int64] = result.stats["stall_port"]
         self.memory: NDArray[np.int64] = result.stats["stall_memory"]
         self.control: NDArray[np.int64] = result.stats["stall_control"]
         self.done: NDArray[np.int64] = result.stats["idle"]
@@ -70,6 +79,10 @@ class Accounting(Table):
             yield f"waits for {way(name)}", name, cycles
         for name, cycles in self.full.items():
             yield f"waits to send {way(name)}", name, cycles
+        for name, cycles in self.link.items():
+            yield f"waits for the link of {way(name)}", name, cycles
+        yield "waits for a unit", "", self.unit
+        yield "waits for a port", "", self.port
         yield "waits for memory", "", self.memory
         yield "waits for control", "", self.control
         yield "done", "", self.done
@@ -122,5 +135,6 @@ def account(result: HasEvents) -> Accounting:
         result,
         start,
         by_channel(received[~first], "receiver", "waiting", "received"),
-        by_channel(messages[once], "sender", "ready", "sent"),
+        by_channel(messages[once], "sender", "ready", "placed"),
+        by_channel(messages[once], "sender", "placed", "sent"),
     )

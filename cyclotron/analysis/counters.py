@@ -14,7 +14,19 @@ if TYPE_CHECKING:
     from cyclotron.compiler.program import Program
 
 # What a PE does with its cycles.
-TIMES = ("busy", "stall_empty", "stall_full", "stall_memory", "stall_control", "idle")
+TIMES = (
+    "busy",
+    "stall_empty",
+    "stall_full",
+    "stall_memory",
+    "stall_control",
+    "stall_link",
+    "stall_unit",
+    "stall_port",
+    "idle",
+)
+# Those that only machines with shared links, pipelines or ports have.
+OF_SOME_MACHINES = ("stall_link", "stall_unit", "stall_port")
 _OF_EACH_PE = ("flops", "words_loaded", "words_stored", "bytes_loaded", "bytes_stored", "words_resident")
 
 

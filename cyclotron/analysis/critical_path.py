@@ -16,7 +16,9 @@ from cyclotron.analysis.events import HasEvents, all_events, all_memory_requests
 from cyclotron.analysis.memory_waits import Cause, MemoryWaits
 from cyclotron.support.tables import Row, Table
 
-StepKind = Literal["compute", "data", "broadcast", "capacity", "bandwidth", "memory", "port", "control"]
+StepKind = Literal[
+    "compute", "data", "broadcast", "capacity", "bandwidth", "memory", "port", "control", "hazard"
+]
 # What each kind of step is, and what would shorten it.
 KINDS: dict[StepKind, tuple[str, str]] = {
     "compute": ("an operator computes", "fewer cycles of the operator: cy.PE(cycles=...), a wider unit"),
@@ -27,6 +29,10 @@ KINDS: dict[StepKind, tuple[str, str]] = {
     "memory": ("a load or store is transferred and arrives", "a lower latency: cy.Memory(latency=...)"),
     "port": ("a port transfers the request before", "more bandwidth or ports: cy.Memory(bandwidth=...)"),
     "control": ("a PE waits for its next section", "less latency or set-up: cy.Control"),
+    "hazard": (
+        "a PE waits for a result, a unit or a port",
+        "a lower latency: cy.Unit; more cy.PE(ports=...)",
+    ),
 }
 
 
@@ -35,14 +41,16 @@ class Step(NamedTuple):
 
     Attributes
     ----------
-    kind : {"compute", "data", "broadcast", "capacity", "bandwidth", "memory", "port", "control"}
+    kind : {"compute", "data", "broadcast", "capacity", "bandwidth", "memory", "port", "control", "hazard"}
         An operator computes; a message travels over a link or over a network; a sender waits until a place in
         a full channel is free and it has learnt so (the response latency), or until the message before has
-        left the link; a PE waits for a load or store from the start of its transfer on, or this until the
-        port has transferred the request before, of whichever PE; or a PE waits for the section that follows a
-        decision, and sets it up: all in that PE, though the controller may have waited for another one.
+        left the link, of any channel where channels share it; a PE waits for a load or store from the start
+        of its transfer on, or this until the port has transferred the request before, of whichever PE; a PE
+        waits for the section that follows a decision, and sets it up: all in that PE, though the controller
+        may have waited for another one; or a PE waits for a result of its own that a unit has not delivered,
+        for a unit, or for a port.
     name : str
-        The operator, the channel, the memory, or the controller.
+        The operator, the channel, the memory, the controller, or the PE.
     start, end : int
         Cycles.
     source, pe : int
@@ -195,7 +203,12 @@ class _Log:
         self.program = result.program
         self.grid, self.cycles = result.grid, result.cycles
         self.idle = result.stats["idle"].reshape(-1)
-        self.decides = bool(result.stats["stall_control"].any())
+        # What no action explains, a PE waited for: the controller, or itself.
+        self.gap: tuple[StepKind, str] | None = None
+        if result.stats["stall_control"].any():
+            self.gap = "control", "controller"
+        elif self._has_hazards(result):
+            self.gap = "hazard", "PE"
         self.events, self.messages = all_events(result), all_messages(result)
         events, messages = self.events, self.messages
         requests = all_memory_requests(result)
@@ -220,6 +233,11 @@ class _Log:
         self.channels = self.program.channels
         self.link = functools.cache(self.program.core.link)
 
+    @staticmethod
+    def _has_hazards(result: HasEvents) -> bool:
+        waits = any(result.stats[name].any() for name in ("stall_unit", "stall_port"))
+        return waits or bool(result.program.core.machine.pe.overlap)
+
     def _ranked(self, *ends: str) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The messages sorted by channel, ends and order of sending, and the place of each among them."""
         m = self.messages
@@ -229,15 +247,18 @@ class _Log:
         return rank, place
 
     def back(self) -> Iterator[Step]:
-        """The steps, from the last to the first: what no action explains, a PE waited for the controller."""
+        """The steps, from the last to the first, and the waits that no action explains.
+
+        Where units overlap, a PE goes on while an operator computes: the step ends then.
+        """
         at, pe = self.cycles, int(np.argmin(self.idle))
         for step in self._steps():
-            if self.decides and step.end < at:
-                yield Step("control", "controller", step.end, at, step.pe, step.pe, "")
-            yield step
+            if self.gap and step.end < at:
+                yield Step(*self.gap, step.end, at, step.pe, step.pe, "")
+            yield step._replace(end=min(step.end, at))
             at, pe = step.start, step.source
-        if at > 0 and self.decides:
-            yield Step("control", "controller", 0, at, pe, pe, "")
+        if at > 0 and self.gap:
+            yield Step(*self.gap, 0, at, pe, pe, "")
 
     def _steps(self) -> Iterator[Step]:
         """Those that actions explain."""
@@ -290,7 +311,7 @@ class _Log:
     def _last(self) -> int | None:
         """The last action of a PE that ends with the run, if only with a wait for the controller."""
         ends = self.end[self.sorted] == self.cycles
-        if self.decides and not ends.any():
+        if self.gap and not ends.any():
             ends = self.sorted_keys >> 32 == np.argmin(self.idle)
         pe = self.sorted_keys >> 32
         last_of_pe = np.append(pe[1:] != pe[:-1], True)[: len(pe)]
@@ -325,9 +346,11 @@ class _Log:
         channel, sent, sender = int(message["channel"]), message["sent"], int(message["sender"])
         if sent == message["ready"]:
             return None
+        if sent > message["placed"]:
+            return self._turn_to_send(number)
         first, last = self._group(number)
         before = int(self.port[first - 1]) if first > 0 else -1
-        if before >= 0 and self._same_port(before, number) and self.messages["link_free"][before] == sent:
+        if before >= 0 and self._same_port(before, number) and self._own_free(before) == sent:
             start = self.messages["sent"][before]
             return self._message("bandwidth", message, start, sender, sender), self.sends + before
         link = self.link(channel, sender)
@@ -341,6 +364,45 @@ class _Log:
                 receiver = int(self.messages["receiver"][earlier])
                 return self._message("capacity", message, left, receiver, sender), self.receives + earlier
         raise AssertionError(f"message {number} waited for nothing")
+
+    def _own_free(self, number: int) -> int:
+        """The cycle from which the next message of the same channel may leave."""
+        message = self.messages[number]
+        width = self.link(int(message["channel"]), int(message["sender"])).words_per_cycle
+        return int(message["sent"] - (-message["words"] // width))
+
+    def _turn_to_send(self, number: int) -> tuple[Step, int]:
+        """The step in which another message is on a link or bus that channels share, and its send."""
+        message = self.messages[number]
+        before = np.flatnonzero(self._sharing(number) & (self.messages["sent"] < message["sent"]))
+        other = int(before[np.argmax(self.messages["sent"][before])])
+        source, start = int(self.messages["sender"][other]), int(self.messages["sent"][other])
+        step = self._message("bandwidth", message, start, source, int(message["sender"]))
+        return step, self.sends + other
+
+    def _sharing(self, number: int) -> NDArray[np.bool_]:
+        """The messages whose link, or bus, a message takes, too."""
+        m, axis = self.messages, self._axis[self.messages["channel"][number]]
+        if axis < 0:
+            return np.asarray(
+                (self._axis[m["channel"]] < 0)
+                & (m["sender"] == m["sender"][number])
+                & (m["receiver"] == m["receiver"][number])
+            )
+        line = self._lines_of(axis)
+        return np.asarray(
+            (self._axis[m["channel"]] == axis) & (line[m["sender"]] == line[m["sender"][number]])
+        )
+
+    @functools.cached_property
+    def _axis(self) -> NDArray[np.int64]:
+        """The axis of each channel's broadcasts; -1 of a link's."""
+        return np.array([c["axis"] if c["kind"] == "network" else -1 for c in self.channels], np.int64)
+
+    def _lines_of(self, axis: int) -> NDArray[np.intp]:
+        """The first PE of the line of each PE along an axis."""
+        pes = np.arange(int(np.prod(self.grid))).reshape(self.grid)
+        return np.broadcast_to(np.take(pes, [0], axis), self.grid).reshape(-1)
 
     def _group(self, number: int) -> tuple[int, int]:
         """The positions in `port` of the messages of one send: several of a broadcast."""

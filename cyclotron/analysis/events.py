@@ -48,7 +48,7 @@ def all_events(result: HasEvents) -> NDArray[Any]:
     Returns
     -------
     ndarray
-        `Result.events`; they cover each cycle in which a PE computes.
+        `Result.events`; they cover each cycle in which a PE computes, some several times where units overlap.
 
     Raises
     ------
@@ -56,7 +56,8 @@ def all_events(result: HasEvents) -> NDArray[Any]:
         If events are missing.
     """
     events = np.asarray(result.events)
-    told = int((events["end"] - events["start"]).sum())
+    start, end = _alone(events)
+    told = int((end - start).sum())
     busy = int(np.sum(result.stats["busy"]))
     if told == busy:
         return events
@@ -65,6 +66,20 @@ def all_events(result: HasEvents) -> NDArray[Any]:
     what = f"the events tell of {told:,} cycles of computing, and the PEs compute for {busy:,}"
     note = f"{len(events):,} computations were recorded, {result.events_dropped:,} dropped"
     raise _incomplete(what, note, needed)
+
+
+def _alone(events: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return when each computation starts and ends, without cycles in which an earlier one of its PE runs."""
+    if not len(events):
+        return events["start"], events["end"]
+    in_order = np.lexsort([events["start"], events["pe"]])
+    pe, start, end = (events[name][in_order].astype(np.int64) for name in ("pe", "start", "end"))
+    apart = pe * (int(end.max()) + 1)  # no PE's times reach the next one's
+    until = np.maximum.accumulate(end + apart) - apart
+    before = np.concatenate([[0], until[:-1]])
+    before[np.flatnonzero(np.diff(pe, prepend=-1))] = 0
+    start = np.maximum(start, before)
+    return start, np.maximum(start, end)
 
 
 def all_messages(result: HasEvents) -> NDArray[Any]:
@@ -147,6 +162,5 @@ def active_pes(result: HasEvents) -> NDArray[np.int64]:
     """
     events = all_events(result)
     moments = result.cycles + 1
-    begun = np.bincount(events["start"], minlength=moments)
-    ended = np.bincount(events["end"], minlength=moments)
+    begun, ended = (np.bincount(times, minlength=moments) for times in _alone(events))
     return np.cumsum(begun - ended, dtype=np.int64)[: result.cycles]

@@ -253,6 +253,8 @@ class Program:
             If no depth helps.
         CapacityError
             If the program has more steps than the limit.
+        LegalityError
+            CYC672 if its machine has shared links, pipelined units, units side by side or ports.
         """
         return compiler.least_depths(self.core, limit)
 

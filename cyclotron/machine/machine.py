@@ -101,6 +101,11 @@ class Machine:
     control : Control, optional
         The controller that decides where loops end whose ends depend on data, and what that costs; None: PEs
         decide for themselves, at no cost.
+    shared_links : bool
+        Links are physical: all channels over one hop share its ``words_per_cycle``, in the order of the
+        sender's program; the broadcasts along a line are on one bus, which takes them in the order in which
+        they ask, and passes as many words to each of its PEs. Each channel keeps a queue of its own, so that
+        no channel waits for another one's place. False: each channel has wires of its own.
 
     Attributes
     ----------
@@ -137,6 +142,7 @@ class Machine:
     spread: Spread = "constant"
     chiplets: Chiplets | None = None
     control: Control | None = None
+    shared_links: bool = False
 
     def __post_init__(self) -> None:
         if self.grid is not None:
@@ -162,6 +168,8 @@ class Machine:
             )
         if self.clock is not None:
             object.__setattr__(self, "clock", positive("clock", self.clock))
+        if not isinstance(self.shared_links, bool):
+            raise wrong_type("machine `shared_links`", self.shared_links, "True or False")
         object.__setattr__(self, "memories", _memories(self.memories))
         if self.memories or self.link_maps:
             _core.verify_machine(self.to_core())
@@ -275,7 +283,7 @@ class Machine:
             ``{"grid": [8, 8], "topology": "mesh", "link": {...}, "broadcast": {...}, "pe": {...},
             "links": {"0,1": {...}}, "memories": {"dram": {...}}, "clock": 1.2e9,
             "chiplets": {"shape": [4, 4], "link": {...}}, "broadcasts": {"1": {...}}, "spread": "tree",
-            "control": {"latency": 10}}``.
+            "control": {"latency": 10}, "shared_links": False}``.
 
         Raises
         ------
@@ -341,6 +349,7 @@ class Machine:
         for axis, link in self.broadcasts.items():
             text += f", broadcast along {axis} latency {link.latency} depth {link.depth_text}"
         text += "" if self.spread == "constant" else f", broadcasts by {self.spread}"
+        text += ", links shared" if self.shared_links else ""
         units = {name: getattr(self.pe, name) for name in UNITS}
         text += f", {self.pe.memory_text}"
         text += "".join(f", {name} unit {unit}" for name, unit in units.items() if unit)

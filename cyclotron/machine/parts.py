@@ -26,6 +26,9 @@ _MOST_OF_A_PASS = 2**16
 _MOST_REGISTERS = 2**20
 _MOST_BANKS = 1024
 _MOST_CHANNELS = 2**20
+_MOST_PORTS = 1024
+# What the ports of a PE are for.
+_PORT_KINDS = ("load", "store", "send", "receive", "issue")
 _KIB = 1024
 
 
@@ -178,7 +181,10 @@ class Control:
 class Unit:
     """A functional unit of a PE: what one pass works on at most, and how long it takes.
 
-    An operator takes as many passes as cover its tiles; they do not overlap.
+    An operator takes as many passes as cover its tiles, one begun every ``cycles``. With a ``latency`` the
+    unit is pipelined: the PE goes on when the next pass could begin, and the result is there ``latency -
+    cycles`` later. An instruction that reads or overwrites it waits until then, so that a chain of additions
+    to one sum takes ``latency`` each, and additions to several sums in turn hide it.
 
     Parameters
     ----------
@@ -187,7 +193,9 @@ class Unit:
         M×N results that are sums of K takes ``ceil(M/m) * ceil(N/n) * ceil(K/k)`` passes. Of a vector unit
         ``(lanes,)``: a tile takes ``ceil(elements/lanes)``. Of a scalar unit ``()``: one pass.
     cycles : int
-        Of a pass, from 1 to 2**16.
+        From the start of a pass to that of the next, the initiation interval, from 1 to 2**16.
+    latency : int, optional
+        Cycles from the start of a pass to its result, from ``cycles`` to 2**16; None: ``cycles``.
 
     Raises
     ------
@@ -202,15 +210,19 @@ class Unit:
 
     shape: tuple[int, ...] = ()
     cycles: int = 1
+    latency: int | None = records.field(default=None, unit="cycles")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", _extents("unit.shape", self.shape))
         _set_integer(self, "unit", "cycles", 1, _MOST_OF_A_PASS)
+        if self.latency is not None:
+            _set_integer(self, "unit", "latency", self.cycles, _MOST_OF_A_PASS)
 
     __repr__ = code
 
     def __str__(self) -> str:
-        return f"{'×'.join(map(str, self.shape))} cycles {self.cycles}".lstrip()
+        latency = "" if self.latency is None else f" latency {self.latency}"
+        return f"{'×'.join(map(str, self.shape))} cycles {self.cycles}{latency}".lstrip()
 
 
 # The units of a PE, and their shapes.
@@ -258,6 +270,15 @@ class PE:
         number. Where a program needs more in a PE, kinds of message over one link take turns on a channel, as
         deep as any, if all PEs could have received one's messages before any sends the next's: their order
         and their values stay, and no circle of waits arises. ``Program.channels`` tells which share.
+    ports : mapping of str to int
+        Most instructions that begin in one cycle, 1 to 1024, by what they do: ``"load"``, ``"store"``,
+        ``"send"`` (broadcasts too), ``"receive"``, and ``"issue"``, all of these, moves and operators
+        together: ``{"issue": 1}`` has each instruction take a cycle at least. What is left out has no limit.
+    overlap : bool
+        The matrix, the vector and the scalar unit work side by side: an operator begins, in the program's
+        order, once its unit may begin another pass, and the PE goes on at once. An instruction still waits
+        for the results that it reads, and before it overwrites what a unit reads. Operators without a unit
+        hold the PE up as ever.
 
     Raises
     ------
@@ -280,6 +301,8 @@ class PE:
     registers: int | None = None
     banks: int | None = None
     channels: int | None = None
+    ports: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    overlap: bool = False
 
     def __post_init__(self) -> None:
         _set_integer(self, "pe", "memory", 1, _MOST_MEMORY)
@@ -301,16 +324,21 @@ class PE:
             _check_banks(self.memory, self.banks)
         if self.channels is not None:
             _set_integer(self, "pe", "channels", 1, _MOST_CHANNELS)
+        object.__setattr__(self, "ports", _ports(self.ports))
+        if not isinstance(self.overlap, bool):
+            raise wrong_type("machine `pe.overlap`", self.overlap, "True or False")
 
     __repr__ = code
 
     @property
     def memory_text(self) -> str:
-        """The memory, its banks, the registers and the channels, for people."""
+        """The memory, its banks, the registers, the channels and the ports, for people."""
         units = (("GiB", _KIB**3), ("MiB", _KIB**2), ("KiB", _KIB), ("bytes", 1))
         text = next(f"{self.memory // size} {unit}" for unit, size in units if self.memory % size == 0)
         text += f" a PE{_counted(' in', self.banks, 'bank')}{_counted(',', self.registers, 'register')}"
-        return text + _counted(",", self.channels, "channel")
+        text += _counted(",", self.channels, "channel")
+        text += "".join(f", {most} {kind} a cycle" for kind, most in self.ports.items())
+        return f"{text}, units side by side" if self.overlap else text
 
 
 def _counted(before: str, count: int | None, what: str) -> str:
@@ -384,6 +412,16 @@ def _check_banks(memory: int, banks: int) -> None:
             f"machine `pe.memory` is {memory} bytes, which are no {banks} equal banks",
             f"give a memory of {max(1, memory // banks) * banks} bytes",
         )
+
+
+def _ports(ports: object) -> FrozenDict:
+    if not isinstance(ports, Mapping):
+        raise wrong_type("machine `pe.ports`", ports, 'a mapping, for example {"receive": 2}')
+    for kind in ports:
+        if kind not in _PORT_KINDS:
+            raise unfit(f"machine `pe.ports` limits {kind!r}", f"it limits: {', '.join(_PORT_KINDS)}")
+    most = {kind: integer(f"pe.ports[{kind!r}]", ports[kind], 1, _MOST_PORTS) for kind in ports}
+    return FrozenDict(dict(sorted(most.items())))
 
 
 def _check_unit(name: str, unit: object, sizes: tuple[str, ...]) -> None:

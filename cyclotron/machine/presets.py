@@ -127,7 +127,8 @@ def tpu_v1() -> Machine:
     The memory of a cell, 1 KiB, is an assumption: room for the operands as programs lay them out, where the
     chip has two 8-bit weights. Left out: the unified buffer, the accumulators, the weight FIFO and DRAM
     (operands are there at the edges in time), and that a multiply-add and its hop are one stage of the chip:
-    here a partial sum takes two cycles a cell.
+    here a partial sum takes two cycles a cell. Links are not shared: inputs, weights and sums have wires of
+    their own.
 
     Examples
     --------
@@ -154,7 +155,7 @@ def gemmini_16() -> Machine:
     The memory of a PE, 1 KiB, is an assumption: room for the operands as programs lay them out. There is no
     clock, which depends on the process. Left out: scratchpad, accumulator, DMA and the host's instructions
     (operands are there at the edges in time), and that a multiply-add and its hop are one stage: here a
-    partial sum takes two cycles a PE.
+    partial sum takes two cycles a PE. Links are not shared: inputs, weights and sums have wires of their own.
 
     Examples
     --------
@@ -223,9 +224,9 @@ def wormhole() -> Machine:
     Assumptions, since the paper measures these and does not print them: the shape of the matrix unit, 8×8×8,
     of which only the rate is known; 32 lanes of the vector unit; 16 elements of FP16 (32 bytes) a cycle and
     one cycle a hop on the network; 100 cycles until data come from DRAM. The two channels that meet at a
-    corner are one port here, of the bandwidth of both, 36 elements of FP16 a cycle. Left out: how other cores
-    reach DRAM (they load and store at no cost), the second network, that messages of several tensors share a
-    link, and the time that cores take to issue.
+    corner are one port here, of the bandwidth of both, 36 elements of FP16 a cycle. Messages of all tensors
+    share the links of the one network (``shared_links``). Left out: how other cores reach DRAM (they load and
+    store at no cost), the second network, and the time that cores take to issue.
 
     Examples
     --------
@@ -237,7 +238,14 @@ def wormhole() -> Machine:
     dram = Memory(bandwidth=36, latency=100, depth=4, serves=edges, shared_by=(4, 4), size=12 * 10**9)
     pe = PE(memory=1536 * 1024, matrix=Unit((8, 8, 8)), vector=Unit((32,)))
     return Machine(
-        grid=(8, 8), topology="torus", link=link, broadcast=link, pe=pe, memories={"dram": dram}, clock=1e9
+        grid=(8, 8),
+        topology="torus",
+        link=link,
+        broadcast=link,
+        pe=pe,
+        memories={"dram": dram},
+        clock=1e9,
+        shared_links=True,
     )
 
 
@@ -272,7 +280,8 @@ def wse2(rows: int, columns: int, *, channels: int | None = 24) -> Machine:
     -----
     One multiply-add a cycle is an assumption, after the three reads and one write a cycle of figure 1. There
     is no clock, which the paper does not give. A channel counts once in a PE that receives from one neighbour
-    and sends to another on it, as if switching its route cost nothing. Left out: the memory of the
+    and sends to another on it, as if switching its route cost nothing. Left out: that the channels of a link
+    share its word a cycle (``dataclasses.replace(machine, shared_links=True)``), the memory of the
     instructions, routers that pass messages on without the PE, and the banks of the memory, from which its
     streams of elements reach that rate: with ``cy.PE(banks=8)`` an accumulator in the memory would take two
     cycles, one to read and one to write it.

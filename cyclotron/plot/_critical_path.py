@@ -25,6 +25,7 @@ _STYLES: dict[str, tuple[str, Literal["-", "--"]]] = {
     "memory": (COLORS[4], "-"),
     "port": (COLORS[4], "--"),
     "control": ("#5b8c5a", "--"),
+    "hazard": ("#4a6fa5", "--"),
 }
 _WIDTH = 2.2  # points
 
@@ -33,8 +34,8 @@ def critical_path(result: Any, *, ax: Axes | None = None, path: str | Path | Non
     """Draw the critical path: cycles to the right, a row for each PE that it visits.
 
     Bars are operators on the path, slanted lines messages, level ones loads and stores on their way, dashed
-    ones waits for a full channel, a busy link, a busy port of a memory or a controller; in the background,
-    all that these PEs compute. The legend tells the cycles of each kind.
+    ones waits for a full channel, a busy link, a busy port of a memory, a controller or the PE itself; in the
+    background, all that these PEs compute. The legend tells the cycles of each kind.
 
     Parameters
     ----------

@@ -20,8 +20,13 @@ CAUSES = (
     ("stall_full", "waiting for space", "#c8553d"),
     ("stall_memory", "waiting for memory", "#7a4f9a"),
     ("stall_control", "waiting for control", "#5b8c5a"),
+    ("stall_link", "waiting for a shared link", "#8c4a2f"),
+    ("stall_unit", "waiting for a unit", "#4a6fa5"),
+    ("stall_port", "waiting for a port", "#a5854a"),
     ("idle", "idle", "#dddddd"),
 )
+
+_OF_SOME_MACHINES = ("stall_memory", "stall_control", "stall_link", "stall_unit", "stall_port")
 
 
 def occupancy(result: common.ResultLike, *, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
@@ -64,14 +69,14 @@ def occupancy(result: common.ResultLike, *, ax: Axes | None = None, path: str | 
 
 
 def causes_of(result: common.ResultLike) -> tuple[tuple[str, str, str], ...]:
-    """Return the entries of `CAUSES` that matter: memory and control where PEs wait for them, all others.
+    """Return the entries of `CAUSES` that matter: those of some machines where PEs wait for them, all others.
 
     Parameters
     ----------
     result : Result
         Of a simulation.
     """
-    absent = {key for key in ("stall_memory", "stall_control") if not np.any(result.stats.get(key, 0))}
+    absent = {key for key in _OF_SOME_MACHINES if not np.any(result.stats.get(key, 0))}
     return tuple(cause for cause in CAUSES if cause[0] not in absent)
 
 

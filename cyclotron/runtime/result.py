@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cyclotron.analysis.accounting import Accounting, account
 from cyclotron.analysis.chrome_trace import trace_of
 from cyclotron.analysis.chrome_trace_ranks import trace_of_ranks
-from cyclotron.analysis.counters import TIMES, counts_of, described, port_of_pe
+from cyclotron.analysis.counters import OF_SOME_MACHINES, TIMES, counts_of, described, port_of_pe
 from cyclotron.analysis.critical_path import CriticalPath, critical_path
 from cyclotron.analysis.events import active_pes
 from cyclotron.analysis.rank_profile import Profile
@@ -164,11 +164,13 @@ class Result:
 
         Times: ``busy``, ``stall_empty`` (waiting for a message), ``stall_full`` (waiting for a place in a
         channel), ``stall_memory`` (waiting for its memory, as `Memory` tells), ``stall_control`` (waiting
-        for the controller's next section and setting it up, as `Control` tells), ``idle`` (int64 arrays of
-        shape ``grid``, cycles), ``busy_by_operator`` (dict of such arrays), ``cycles_skipped`` and
-        ``pes_skipped`` (ints, by fast-forward: periods of a run that repeat themselves, and PEs that do what
-        a neighbour does, a constant time later; the others were run step by step), ``steps`` (the
-        attribute).
+        for the controller's next section and setting it up, as `Control` tells), ``stall_link`` (waiting for
+        a link or bus that others share, ``Machine.shared_links``), ``stall_unit`` (waiting for a result that
+        a unit has not delivered, or for a unit, `Unit`), ``stall_port`` (waiting for a port, ``PE.ports``),
+        ``idle`` (int64 arrays of shape ``grid``, cycles), ``busy_by_operator`` (dict of such arrays),
+        ``cycles_skipped`` and ``pes_skipped`` (ints, by fast-forward: periods of a run that repeat
+        themselves, and PEs that do what a neighbour does, a constant time later; the others were run step by
+        step), ``steps`` (the attribute).
 
         Work, counted whatever the engine and however many cycles it skips: ``flops`` (floating-point
         operations as the operators count them, a multiply-add 2, on every dtype), ``words_loaded``,
@@ -233,10 +235,10 @@ class Result:
         """One record a message, where events are kept and up to their limit.
 
         Fields: channel (number in `Program.channels`), sender and receiver (linear indices; a broadcast is a
-        message to each receiver), words; in cycles, ready (the sender came to its instruction), sent,
-        link_free (the next one may enter the link), arrival, waiting (the receiver came to its instruction)
-        and received (-1: never); send_instruction, receive_instruction; send_order, receive_order (as of
-        `events`).
+        message to each receiver), words; in cycles, ready (the sender came to its instruction), placed (it
+        had its places; it then waited for a shared link), sent, link_free (the next one may enter the link),
+        arrival, waiting (the receiver came to its instruction) and received (-1: never); send_instruction,
+        receive_instruction; send_order, receive_order (as of `events`).
         """
         return np.asarray(self._measured["messages"])
 
@@ -527,7 +529,8 @@ class Result:
         rows = [("backend", self.backend), ("outputs", ", ".join(self.outputs) or "none")]
         picture = ""
         if self._timing is not None:
-            shares = {name: f"{self.stats[name].mean() / max(self.cycles, 1):.1%}" for name in TIMES}
+            told = [name for name in TIMES if name not in OF_SOME_MACHINES or self.stats[name].any()]
+            shares = {name: f"{self.stats[name].mean() / max(self.cycles, 1):.1%}" for name in told}
             rows += [("cycles", f"{self.cycles:,}"), *((k.replace("_", " "), v) for k, v in shares.items())]
             scale = f"cycles computing: 0 % {inline_image(color_scale_svg())} 100 %"
             heat_map = inline_image(heat_map_svg(self.utilization))

@@ -263,6 +263,8 @@ def _toml_table(name: str, table: Mapping[str, Any], depth: int) -> list[str]:
 
 
 def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, Mapping):

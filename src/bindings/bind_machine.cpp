@@ -55,12 +55,12 @@ void bind_machine(py::module_& module) {
   bind_record(module, "Chiplets", "Chips of equal blocks of PEs.", Field("shape", &Chiplets::shape),
               Field("link", &Chiplets::link));
   bind_record(module, "Unit", "A functional unit of a PE.", Field("shape", &Unit::shape),
-              Field("cycles", &Unit::cycles));
+              Field("cycles", &Unit::cycles), Field("latency_cycles", &Unit::latency_cycles));
   bind_record(module, "PE", "A processing element.", Field("memory_bytes", &Pe::memory_bytes),
               Field("flops_per_cycle", &Pe::flops_per_cycle), Field("cycles", &Pe::cycles),
               Field("matrix", &Pe::matrix), Field("vector", &Pe::vector), Field("scalar", &Pe::scalar),
               Field("registers", &Pe::registers), Field("banks", &Pe::banks),
-              Field("channels", &Pe::channels));
+              Field("channels", &Pe::channels), Field("ports", &Pe::ports), Field("overlap", &Pe::overlap));
   bind_record(module, "Slice", "Coordinates as of a Python slice.", Field("first", &Slice::first),
               Field("last", &Slice::last), Field("step", &Slice::step));
   bind_record(module, "Memory", "A memory outside the PEs.",
@@ -78,7 +78,7 @@ void bind_machine(py::module_& module) {
               Field("links", &Machine::links), Field("memories", &Machine::memories),
               Field("clock_hz", &Machine::clock_hz), Field("broadcasts", &Machine::broadcasts),
               Field("spread", &Machine::spread), Field("chiplets", &Machine::chiplets),
-              Field("control", &Machine::control));
+              Field("control", &Machine::control), Field("shared_links", &Machine::shared_links));
   module.def(
       "verify_machine",
       [](const Machine& machine) {

@@ -16,13 +16,13 @@ using namespace py::literals;
 namespace cyclotron::bindings {
 namespace {
 
+using runtime::PeCycles;
 using runtime::Timing;
 
 /// One number a PE.
-template <class Get>
-py::array_t<std::int64_t> column(const Timing& timing, Get get) {
+py::array_t<std::int64_t> column(const Timing& timing, std::int64_t PeCycles::* cycles) {
   py::array_t<std::int64_t> result(static_cast<py::ssize_t>(timing.pes.size()));
-  for (std::size_t p = 0; p < timing.pes.size(); ++p) result.mutable_at(p) = get(timing.pes[p]);
+  for (std::size_t p = 0; p < timing.pes.size(); ++p) result.mutable_at(p) = timing.pes[p].*cycles;
   return result;
 }
 
@@ -94,15 +94,14 @@ Dict simulate(const program::Program& program, const std::vector<py::array>& arr
         return runtime::with_raised_flags([&] { return runtime::simulate(program, views, options, call); });
       },
       progress);
+  const auto of = [&all = timing](std::int64_t PeCycles::* cycles) { return column(all, cycles); };
   return py::dict(
-      "cycles"_a = timing.cycles, "busy"_a = column(timing, [](const auto& pe) { return pe.busy; }),
-      "stall_empty"_a = column(timing, [](const auto& pe) { return pe.stall_empty; }),
-      "stall_full"_a = column(timing, [](const auto& pe) { return pe.stall_full; }),
-      "stall_memory"_a = column(timing, [](const auto& pe) { return pe.stall_memory; }),
-      "stall_control"_a = column(timing, [](const auto& pe) { return pe.stall_control; }),
-      "idle"_a = column(timing, [](const auto& pe) { return pe.idle; }),
-      "busy_by_operator"_a = busy_by_operator(timing), "channels"_a = channels(timing),
-      "memory_ports"_a = memory_ports(timing),
+      "cycles"_a = timing.cycles, "busy"_a = of(&PeCycles::busy), "idle"_a = of(&PeCycles::idle),
+      "stall_empty"_a = of(&PeCycles::stall_empty), "stall_full"_a = of(&PeCycles::stall_full),
+      "stall_memory"_a = of(&PeCycles::stall_memory), "stall_control"_a = of(&PeCycles::stall_control),
+      "stall_link"_a = of(&PeCycles::stall_link), "stall_unit"_a = of(&PeCycles::stall_unit),
+      "stall_port"_a = of(&PeCycles::stall_port), "busy_by_operator"_a = busy_by_operator(timing),
+      "channels"_a = channels(timing), "memory_ports"_a = memory_ports(timing),
       "memory_port_of_pe"_a = py::array_t<std::uint32_t>(
           static_cast<py::ssize_t>(timing.memory_port_of_pe.size()), timing.memory_port_of_pe.data()),
       "memory_requests"_a = memory_requests(timing),

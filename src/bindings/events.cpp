@@ -64,8 +64,8 @@ py::array memory_requests(const runtime::Timing& timing) {
 
 void describe_records() {
   PYBIND11_NUMPY_DTYPE(runtime::MessageRecord, channel, sender, receiver, send_instruction,
-                       receive_instruction, send_order, receive_order, words, ready, sent, link_free, arrival,
-                       waiting, received);
+                       receive_instruction, send_order, receive_order, words, ready, placed, sent, link_free,
+                       arrival, waiting, received);
   PYBIND11_NUMPY_DTYPE(runtime::MemoryRecord, port, pe, instruction, order, words, stores, waiting, passed,
                        asked, start, end, arrival);
 }

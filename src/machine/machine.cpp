@@ -1,6 +1,7 @@
 #include <cyclotron/machine/machine.hpp>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
@@ -23,6 +24,7 @@ constexpr std::int64_t pass_limit = std::int64_t{1} << 16;
 constexpr std::int64_t most_dimensions = 8;
 constexpr std::int64_t most_link_maps = 256;
 constexpr std::int64_t most_channels = std::int64_t{1} << 20;
+constexpr std::int64_t most_ports = 1024;
 
 void require(std::string_view field, const Link& link) {
   require_range(fmt::format("{}.latency_cycles", field), link.latency_cycles, 0);
@@ -38,6 +40,21 @@ void require(std::string_view field, const std::optional<Unit>& unit, std::int64
   for (std::size_t d = 0; d < unit->shape.size(); ++d)
     require_range(fmt::format("{}.shape[{}]", field, d), unit->shape[d], 1);
   require_range(fmt::format("{}.cycles", field), unit->cycles, 1, pass_limit);
+  if (unit->latency_cycles)
+    require_range(fmt::format("{}.latency_cycles", field), *unit->latency_cycles, unit->cycles, pass_limit);
+}
+
+void require_ports(const std::map<std::string, std::int64_t>& ports) {
+  for (const auto& [kind, most] : ports) {
+    if (std::ranges::find(port_kinds, kind) == port_kinds.end()) {
+      throw ShapeError({.code = "CYC401",
+                        .span = {},
+                        .message = fmt::format("machine `pe.ports` limits `{}`", kind),
+                        .notes = {},
+                        .help = fmt::format("it limits: {}", fmt::join(port_kinds, ", "))});
+    }
+    require_range(fmt::format("pe.ports[{}]", kind), most, 1, most_ports);
+  }
 }
 
 /// Tells whether PEs at this offset are neighbours.
@@ -156,6 +173,8 @@ std::string parts_text(const Pe& pe) {
   if (pe.banks) text += fmt::format(" in {} bank{}", *pe.banks, *pe.banks == 1 ? "" : "s");
   if (pe.registers) text += fmt::format(", {} register{}", *pe.registers, *pe.registers == 1 ? "" : "s");
   if (pe.channels) text += fmt::format(", {} channel{}", *pe.channels, *pe.channels == 1 ? "" : "s");
+  for (const auto& [kind, most] : pe.ports) text += fmt::format(", {} {} a cycle", most, kind);
+  if (pe.overlap) text += ", units side by side";
   return text;
 }
 
@@ -188,10 +207,21 @@ std::string unit_text(std::string_view kind, const std::optional<Unit>& unit) {
   if (!unit) return "";
   std::string text = fmt::format(", {} unit ", kind);
   if (!unit->shape.empty()) text += fmt::format("{} ", fmt::join(unit->shape, "x"));
-  return text + fmt::format("cycles {}", unit->cycles);
+  text += fmt::format("cycles {}", unit->cycles);
+  return unit->latency_cycles ? text + fmt::format(" latency {}", *unit->latency_cycles) : text;
 }
 
 }  // namespace
+
+bool is_pipelined(const Pe& pe) {
+  return std::ranges::any_of(std::array{&pe.matrix, &pe.vector, &pe.scalar},
+                             [](const auto* unit) { return *unit && pipeline_cycles(**unit) > 0; });
+}
+
+bool has_hazards(const Machine& machine) {
+  const Pe& pe = machine.pe;
+  return machine.shared_links || is_pipelined(pe) || !pe.ports.empty() || pe.overlap;
+}
 
 std::string_view name(Topology topology) {
   switch (topology) {
@@ -313,6 +343,7 @@ void verify(const Machine& machine) {
     require_range(fmt::format("pe.cycles[{}]", op), cycles, 0);
   require_banks(machine.pe);
   if (machine.pe.channels) require_range("pe.channels", *machine.pe.channels, 1, most_channels);
+  require_ports(machine.pe.ports);
   if (machine.control) {
     require_range("control.latency_cycles", machine.control->latency_cycles, 0);
     require_range("control.hop_cycles", machine.control->hop_cycles, 0);
@@ -376,6 +407,7 @@ std::string to_string(const Machine& machine) {
   for (const auto& [dimension, link] : machine.broadcasts)
     text += fmt::format(", broadcast along {}{}", dimension, link_text(link));
   if (machine.spread != Spread::constant) text += fmt::format(", broadcasts by {}", name(machine.spread));
+  if (machine.shared_links) text += ", links shared";
   text += fmt::format(", {} a PE{}", bytes_text(machine.pe.memory_bytes), parts_text(machine.pe));
   return text + unit_text("matrix", machine.pe.matrix) + unit_text("vector", machine.pe.vector) +
          unit_text("scalar", machine.pe.scalar) + to_string(machine.memories) +

@@ -210,13 +210,19 @@ class Reader {
                 field("words_per_cycle", link.words_per_cycle), field("depth", link.depth));
   }
   void read(const Json& value, const Path& path, machine::Unit& unit) {
-    read_fields(value, path, field("shape", unit.shape), field("cycles", unit.cycles));
+    read_fields(value, path, field("shape", unit.shape), field("cycles", unit.cycles),
+                field("latency_cycles", unit.latency_cycles));
   }
   void read(const Json& value, const Path& path, machine::Pe& pe) {
+    std::optional<std::map<std::string, std::int64_t>> ports;
+    std::optional<bool> overlap;
     read_fields(value, path, field("memory_bytes", pe.memory_bytes),
                 field("flops_per_cycle", pe.flops_per_cycle), field("cycles", pe.cycles),
                 field("matrix", pe.matrix), field("vector", pe.vector), field("scalar", pe.scalar),
-                field("registers", pe.registers), field("banks", pe.banks), field("channels", pe.channels));
+                field("registers", pe.registers), field("banks", pe.banks), field("channels", pe.channels),
+                field("ports", ports), field("overlap", overlap));
+    pe.ports = std::move(ports).value_or(pe.ports);
+    pe.overlap = overlap.value_or(false);
   }
   void read_links(const Json& value, const Path& path,
                   std::map<std::vector<std::int64_t>, machine::Link>& result) {
@@ -284,6 +290,7 @@ class Reader {
     get_if_there(fields, "clock_hz", machine.clock_hz);
     get_if_there(fields, "chiplets", machine.chiplets);
     get_if_there(fields, "control", machine.control);
+    if (fields.has("shared_links")) get(fields, "shared_links", machine.shared_links);
     if (fields.has("spread"))
       read_enum(fields.at("spread"), Path(path, "spread"), format::spreads, machine.spread);
     if (fields.has("broadcasts")) read_broadcasts(fields.at("broadcasts"), Path(path, "broadcasts"), machine);

@@ -59,7 +59,9 @@ class Writer {
                           {"flops_per_cycle", pe.flops_per_cycle},
                           {"cycles", OrderedJson(pe.cycles)}};
     const auto add = [&](const char* key, const std::optional<machine::Unit>& unit) {
-      if (unit) result[key] = {{"shape", unit->shape}, {"cycles", unit->cycles}};
+      if (!unit) return;
+      result[key] = {{"shape", unit->shape}, {"cycles", unit->cycles}};
+      if (unit->latency_cycles) result[key]["latency_cycles"] = *unit->latency_cycles;
     };
     add("matrix", pe.matrix);
     add("vector", pe.vector);
@@ -67,6 +69,8 @@ class Writer {
     if (pe.registers) result["registers"] = *pe.registers;
     if (pe.banks) result["banks"] = *pe.banks;
     if (pe.channels) result["channels"] = *pe.channels;
+    if (!pe.ports.empty()) result["ports"] = OrderedJson(pe.ports);
+    if (pe.overlap) result["overlap"] = true;
     return result;
   }
   static OrderedJson write(const std::vector<machine::Topology>& topology) {
@@ -118,6 +122,7 @@ class Writer {
                            {"hop_cycles", machine.control->hop_cycles},
                            {"setup_cycles", machine.control->setup_cycles}};
     }
+    if (machine.shared_links) result["shared_links"] = true;
     return result;
   }
   static OrderedJson write(operators::Shape tile) { return OrderedJson::array({tile.rows, tile.columns}); }

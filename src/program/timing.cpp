@@ -91,6 +91,17 @@ std::int64_t cycles_of(const machine::Pe& pe, const PeClass& pe_class, const Com
   return std::max(cycles, busiest_bank(accesses(pe, pe_class, compute, operands), ceil_divide));
 }
 
+const machine::Unit* unit_of(const machine::Pe& pe, Op op, Flags flags,
+                             std::span<const operators::Shape> operands) {
+  const auto of = [](const std::optional<machine::Unit>& unit) { return unit ? &*unit : nullptr; };
+  if (given_cycles(pe, op)) return nullptr;
+  if (pe.matrix && operators::product_size(op, flags, operands)) return of(pe.matrix);
+  const bool elementwise = operators::is_elementwise(op);
+  if (!elementwise && !operators::is_reduction(op)) return nullptr;
+  const bool one = elementwise && operators::result_shape(op, flags, operands) == operators::Shape{};
+  return pe.scalar && one ? of(pe.scalar) : of(pe.vector);
+}
+
 double peak_flops_per_cycle(const machine::Pe& pe, Op op, Flags flags,
                             std::span<const operators::Shape> operands) {
   const auto rate = [](std::int64_t flops, std::int64_t cycles) {

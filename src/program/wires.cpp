@@ -66,6 +66,20 @@ std::size_t Wires::sender(std::size_t channel, std::span<const std::int64_t> rec
   return joined ? result : none;
 }
 
+std::vector<std::int64_t> Wires::way(std::size_t channel, std::span<const std::int64_t> sender) const {
+  const Channel& what = program_->channels[channel];
+  if (!maps_.empty() || !what.scale.empty()) return {static_cast<std::int64_t>(receiver(channel, sender))};
+  std::vector<std::int64_t> result = what.offset;
+  for (std::size_t d = 0; d < result.size(); ++d) {
+    if (!machine::wraps_around(program_->machine, d)) continue;
+    std::int64_t& steps = result[d];
+    steps %= grid_[d];
+    if (2 * steps > grid_[d]) steps -= grid_[d];
+    if (-2 * steps > grid_[d]) steps += grid_[d];
+  }
+  return result;
+}
+
 const machine::Link& Wires::link(std::size_t channel, std::span<const std::int64_t> sender) const {
   const auto& machine = program_->machine;
   if (alike_ || program_->channels[channel].kind == Channel::Kind::network) return *link_[channel];

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include <cyclotron/program/wires.hpp>
 #include <cyclotron/proof/channels.hpp>
 
@@ -45,10 +47,24 @@ std::int64_t without_stall(const QueueTimes& times, std::int64_t response_latenc
   return static_cast<std::int64_t>(most);
 }
 
+[[noreturn]] void no_times(const program::Program& program) {
+  throw LegalityError(
+      {.code = "CYC672",
+       .span = {},
+       .message = fmt::format("the least depths without a stall of `{}` are not known on this machine: who "
+                              "waits for shared links, units or ports depends on the depths",
+                              program.kernel),
+       .notes = {},
+       .help = "ask program.with_machine(...) of one without shared_links, latencies of units, ports and "
+               "overlap; "
+               "the least depths without deadlock are the same there, and prove() holds on both"});
+}
+
 }  // namespace
 
 Depths least_depths(const program::Program& program, std::int64_t limit) {
   program::verify(program);
+  if (machine::has_hazards(program.machine)) no_times(program);
   const Trace trace = unroll(program, limit);
   const ChannelProgram channels = channels_of(program, trace);
   const std::vector<std::int64_t> free(trace.queues.size(), unbounded);

@@ -12,14 +12,16 @@
 namespace cyclotron::runtime {
 namespace {
 
-[[noreturn]] void no_fast_forward() {
+[[noreturn]] void no_fast_forward(const program::Program& program) {
+  const bool hazards = machine::has_hazards(program.machine);
+  const std::string reason = hazards ? "its machine has shared links, pipelines, ports or units side by side"
+                                     : "tiles of several sizes share a slot or a channel";
   throw ExecutionError({.code = "CYC709",
                         .span = {},
-                        .message =
-                            "this program cannot be simulated with engine \"fast-forward\": tiles of several "
-                            "sizes share a slot or a channel",
+                        .message = "this program cannot be simulated with engine \"fast-forward\": " + reason,
                         .notes = {},
-                        .help = "take tiles that divide the shapes, or engine=\"general\""});
+                        .help = std::string(hazards ? "take" : "take tiles that divide the shapes, or") +
+                                " engine=\"general\""});
 }
 
 /// By the interpreter, which also tells the events.
@@ -61,7 +63,7 @@ Timing measure(const program::Program& program, const Arrays& arrays, const Simu
       simulator::simulate_time(program, options.functional ? Engine::automatic : options.engine, progress);
   if (!timing) {
     if (options.functional) return interpret<true>(program, arrays, options, progress);
-    if (options.engine == Engine::fast_forward) no_fast_forward();
+    if (options.engine == Engine::fast_forward) no_fast_forward(program);
     return interpret<false>(program, arrays, options, progress);
   }
   // Numbers do not depend on the time, nor the time on numbers: each has an engine that is faster alone.

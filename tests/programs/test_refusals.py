@@ -235,6 +235,24 @@ REFUSALS = {
             engine="fast-forward",
         ),
     ),
+    "fast-forward-of-shared-links": (
+        cy.ExecutionError,
+        "CYC709",
+        lambda: cy.run(
+            kernels.matmul.compile(A, B, machine=cy.Machine(shared_links=True)),
+            backend="sim",
+            functional=False,
+            engine="fast-forward",
+        ),
+    ),
+    "depths-of-shared-links": (
+        cy.LegalityError,
+        "CYC672",
+        lambda: kernels.matmul.compile(A, B, machine=cy.Machine(shared_links=True)).least_depths(),
+    ),
+    "ports-of-zero": (cy.ShapeError, "CYC401", lambda: cy.PE(ports={"load": 0})),
+    "ports-of-nothing": (cy.ShapeError, "CYC401", lambda: cy.PE(ports={"jump": 1})),
+    "latency-below-the-interval": (cy.ShapeError, "CYC401", lambda: cy.Unit(cycles=4, latency=3)),
     "more-cycles-than-fit": (
         cy.ExecutionError,
         "CYC708",

@@ -7,6 +7,7 @@ served, is checked at the end, where all requests are known.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -127,13 +128,21 @@ class Memories:
             if number < len(stores.words):
                 yield max([stores.passed[number], *stores.ends[-1:]]), pe, True
 
-    def serve(self) -> bool:
-        """The request that can start first; False where there is none."""
-        found = [
+    def first_of_ports(self) -> list[tuple[int, int, PE, bool, int]]:
+        """Of each port that is asked, the next request, with when it can start."""
+        return [
             (max(port.free, asked), asked, pe, stores, number)
             for number, port in enumerate(self.ports)
             for asked, pe, stores in itertools.islice(sorted(self.requests(port)), 1)
         ]
+
+    def next_start(self) -> float:
+        """The cycle in which the next request can start; infinite where there is none."""
+        return min((start for start, *_ in self.first_of_ports()), default=math.inf)
+
+    def serve(self) -> bool:
+        """The request that can start first; False where there is none."""
+        found = self.first_of_ports()
         if not found:
             return False
         start, asked, pe, stores, number = min(found)

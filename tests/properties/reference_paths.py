@@ -115,15 +115,16 @@ class _Graph(reference_simulator._Simulation):
         return node
 
     def compute(self, step: Any, environment: Any, pe: Any, clock: Any, sizes: Any) -> Any:
-        before = sum(clock.busy.values())
         done = super().compute(step, environment, pe, clock, sizes)
-        self.add(pe, sum(clock.busy.values()) - before, "compute")
+        start, end, _ = clock.operators[-1]
+        self.add(pe, end - start, "compute")
         return done
 
-    def enter(self, number: int, pe: Any, receivers: Any, size: Any, clock: Any) -> Any:
-        yield from super().enter(number, pe, receivers, size, clock)
+    def enter(self, step: Any, environment: Any, pe: Any, receivers: Any, size: Any, clock: Any) -> Any:
+        yield from super().enter(step, environment, pe, receivers, size, clock)
         if not receivers:
             return
+        number = step["channel"]
         node = self.add(pe)
         link = self.queue(number, pe, receivers[0]).link
         if (number, pe) in self.last_on:

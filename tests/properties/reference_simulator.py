@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import reference_controller
+import reference_hazards
 import reference_memories
 
 import cyclotron as cy
@@ -49,12 +50,7 @@ class Queue:
 
 
 @dataclass
-class Clock:
-    now: int = 0
-    busy: dict[str, int] = field(default_factory=dict)
-    stall_empty: int = 0
-    stall_full: int = 0
-    stall_memory: int = 0
+class Clock(reference_hazards.Timeline):
     stall_control: int = 0
     instructions: int = 0
     work: Counter[Any] = field(default_factory=Counter)  # by name, or by name and kind or channel
@@ -81,6 +77,7 @@ class _Simulation:
         self.queues: dict[tuple[int, tuple[int, ...], tuple[int, ...]], Queue] = {}
         self.network_free: dict[tuple[int, tuple[int, ...]], int] = {}
         self.memories = reference_memories.Memories(program)
+        self.hazards = reference_hazards.Hazards(program, self.wraps)
         self.controller = reference_controller.Controller(program, ends, self.wraps, self.with_exit)
 
     def run(self) -> Json:
@@ -91,7 +88,8 @@ class _Simulation:
         while waiting:
             before = len(waiting), self.progress(clocks)
             waiting = [pe for pe in waiting if next(pe, "done") != "done"]
-            if waiting and (len(waiting), self.progress(clocks)) == before and not self.memories.serve():
+            stuck = waiting and (len(waiting), self.progress(clocks)) == before
+            if stuck and not (self.hazards.serve_bus(self.memories.next_start()) or self.memories.serve()):
                 raise Deadlock
         self.memories.check()
         return self.statistics(list(clocks.values()))
@@ -134,16 +132,16 @@ class _Simulation:
                     "utilization": busy / max(used * cycles, 1),
                 }
             )
-        names = {name for clock in clocks for name in clock.busy if clock.busy[name]}
+        accounts = [clock.account() for clock in clocks]
+        for clock, (_, stalls) in zip(clocks, accounts, strict=True):
+            stalls["stall_control"] += clock.stall_control
+        names = {name for busy, _ in accounts for name in busy if busy[name]}
         return {
             "cycles": cycles,
-            "busy": [sum(clock.busy.values()) for clock in clocks],
-            "stall_empty": [clock.stall_empty for clock in clocks],
-            "stall_full": [clock.stall_full for clock in clocks],
-            "stall_memory": [clock.stall_memory for clock in clocks],
-            "stall_control": [clock.stall_control for clock in clocks],
+            "busy": [busy.total() for busy, _ in accounts],
+            **{cause: [stalls[cause] for _, stalls in accounts] for cause in reference_hazards.STALLS},
             "idle": [cycles - clock.now for clock in clocks],
-            "busy_by_operator": {name: [clock.busy.get(name, 0) for clock in clocks] for name in names},
+            "busy_by_operator": {name: [busy[name] for busy, _ in accounts] for name in names},
             "channels": channels,
             "memory_ports": self.memories.statistics(cycles),
             "memory_port": [*self.memories.port_of.values()],
@@ -166,7 +164,10 @@ class _Simulation:
     def execute(self, pe: tuple[int, ...], clock: Clock) -> Iterator[None]:
         for found in self.program["classes"]:
             if any(all(_holds(c, [*pe]) for c in conjunction) for conjunction in found["region"]):
+                self.hazards.slots[pe] = reference_hazards.Slots(found["slots"])
                 yield from self.block(found["code"], 0, [*pe], pe, clock, {})
+                clock.wait(max((end for _, end, _ in clock.operators), default=0), "stall_unit")
+                clock.wait(max(self.hazards.slots[pe].written.values(), default=0), "stall_unit")
                 while not self.memories.all_stored(pe):
                     yield
                 self.wait(clock, self.memories.stored_by(pe))
@@ -182,8 +183,7 @@ class _Simulation:
 
     def wait(self, clock: Clock, time: int) -> None:
         """For its memory."""
-        clock.stall_memory += max(0, time - clock.now)
-        clock.now = max(clock.now, time)
+        clock.wait(time, "stall_memory")
 
     def block(
         self, code: list[Json], at: int, environment: list[int], pe: Any, clock: Clock, sizes: Any
@@ -210,6 +210,29 @@ class _Simulation:
                 clock.work["instructions", step["do"]] += 1
                 at += 1
 
+    def come(self, step: Json, environment: list[int], pe: Any, clock: Clock) -> str:
+        """Wait for a port, and for what the instruction reads and overwrites; its kind among the ports."""
+        kind = {"broadcast": "send", "move": "issue", "compute": "issue"}.get(step["do"], step["do"])
+        self.hazards.wait_for_port(kind, pe, clock)
+        slots = self.hazards.slots[pe]
+        reads, writes = self.elements(step, environment, slots)
+        if step["do"] == "store" and self.memories.port_of[pe] < 0:
+            reads = []  # it goes once it is there, and nobody waits
+        clock.wait(max(slots.readable(reads), slots.writable(writes)), "stall_unit")
+        return kind
+
+    def elements(self, step: Json, environment: list[int], slots: Any) -> tuple[list[Any], list[Any]]:
+        """The elements that an instruction reads and overwrites; a slot's all where a number tells which."""
+        sources = [*step.get("operands", ()), *([step["source"]] if "source" in step else [])]
+        sources = [source for source in sources if "slot" in source]
+        reads = [_element(source, environment) for source in sources]
+        writes = [_element(step["destination"], environment)] if "destination" in step else []
+        if indexed := step.get("indexed"):
+            changed = writes if indexed.get("scatters") else reads
+            changed[-1:] = slots.whole(changed[-1][0])
+            reads.append(_element(indexed["number"], environment))
+        return reads, writes
+
     def loaded(self, step: Json, environment: list[int]) -> list[int]:
         tensor = self.program["tensors"][step["tensor"]]
         return [
@@ -219,9 +242,11 @@ class _Simulation:
 
     def load(self, step: Json, environment: list[int], pe: Any, clock: Clock, sizes: Any) -> Iterator[None]:
         tensor, shape = self.program["tensors"][step["tensor"]], self.loaded(step, environment)
+        self.come(step, environment, pe, clock)
         while not self.memories.has_loaded(pe):
             yield
         self.wait(clock, self.memories.take(pe, clock.now))
+        self.hazards.begin("load", pe, clock)
         self.touched("loaded", tensor, math.prod(shape), clock)
         sizes[_element(step["destination"], environment)] = (
             math.prod(shape[:-1]) if len(shape) > 1 else math.prod(shape),
@@ -231,9 +256,11 @@ class _Simulation:
     def store(self, step: Json, environment: list[int], pe: Any, clock: Clock, sizes: Any) -> Iterator[None]:
         tensor = self.program["tensors"][step["tensor"]]
         words = math.prod(_size(step["source"], environment, sizes))
+        self.come(step, environment, pe, clock)
         while not self.memories.may_store(pe):
             yield
         self.wait(clock, self.memories.leave(pe, clock.now, words))
+        self.hazards.begin("store", pe, clock)
         self.touched("stored", tensor, words, clock)
 
     def touched(self, how: str, tensor: Json, words: int, clock: Clock) -> None:
@@ -241,6 +268,8 @@ class _Simulation:
         clock.work[f"bytes_{how}",] += words * np.dtype(tensor["dtype"]).itemsize
 
     def move(self, step: Json, environment: list[int], pe: Any, clock: Clock, sizes: Any) -> Iterator[None]:
+        self.come(step, environment, pe, clock)
+        self.hazards.begin("issue", pe, clock)
         sizes[_element(step["destination"], environment)] = _size(step["source"], environment, sizes)
         return iter(())
 
@@ -251,8 +280,21 @@ class _Simulation:
         sizes[_element(step["destination"], environment)] = _result(step["op"], operands)
         clock.work["flops",] += _flops(step["op"], operands)
         cycles = max(self.cycles(step["op"], operands), self.bank_cycles(step, pe, operands))
-        clock.now += cycles
-        clock.busy[step["op"]] = clock.busy.get(step["op"], 0) + cycles
+        self.come(step, environment, pe, clock)
+        name, unit = self.unit(step["op"], operands)
+        side_by_side = self.hazards.overlap and unit is not None
+        if side_by_side:
+            clock.wait(self.hazards.unit_free.get((pe, name), 0), "stall_unit")
+        self.hazards.begin("issue", pe, clock)
+        end, slots = clock.now + cycles, self.hazards.slots[pe]
+        clock.operators.append((clock.now, end, step["op"]))
+        reads, writes = self.elements(step, environment, slots)
+        if side_by_side:
+            self.hazards.unit_free[pe, name] = end
+            slots.read |= {element: max(end, slots.read.get(element, 0)) for element in reads}
+        else:
+            clock.now = end
+        slots.written |= dict.fromkeys(writes, end + self.hazards.latency_after(unit))
         return iter(())
 
     def bank_cycles(self, step: Json, pe: tuple[int, ...], operands: list[tuple[int, int]]) -> int:
@@ -276,18 +318,30 @@ class _Simulation:
             banks.update(dict.fromkeys(its, -(-math.prod(tile) // len(its))))
         return max(banks.values(), default=0)
 
+    def unit(self, op: str, operands: list[tuple[int, int]]) -> tuple[str, Json | None]:
+        """The unit that runs an operator, if one does."""
+        pe = self.machine["pe"]
+        if self.given_cycles(op) is not None:
+            return "", None
+        single = "scalar" in pe and _result(op, operands) == (1, 1)
+        name = "matrix" if op.startswith("matmul") else "scalar" if single else "vector"
+        return name, pe[name]
+
+    def given_cycles(self, op: str) -> int | None:
+        """By its name; a comparator that tells the first of equals is one, unless both are given."""
+        given = self.machine["pe"]["cycles"]
+        found: int | None = given.get(op, given.get(op.removeprefix("first_")))
+        return found
+
     def cycles(self, op: str, operands: list[tuple[int, int]]) -> int:
         """As the machine gives them by name, else the passes of a unit."""
-        pe = self.machine["pe"]
-        if op in pe["cycles"]:
-            return int(pe["cycles"][op])
+        name, unit = self.unit(op, operands)
+        if unit is None:
+            return int(self.given_cycles(op) or 0)
         result = _result(op, operands)
-        if op.startswith("matmul"):
-            unit, sizes = pe["matrix"], (*result, operands[-1][0])
-        elif "scalar" in pe and result == (1, 1):
-            unit, sizes = pe["scalar"], ()
-        else:
-            unit, sizes = pe["vector"], (math.prod(result),)
+        sizes: tuple[int, ...] = {"scalar": (), "vector": (math.prod(result),)}.get(name, ())
+        if name == "matrix":
+            sizes = (*result, operands[-1][0])
         passes = math.prod(-(-size // most) for size, most in zip(sizes, unit["shape"], strict=True))
         return int(passes * unit["cycles"])
 
@@ -297,7 +351,7 @@ class _Simulation:
         if scale := channel.get("scale"):
             to = tuple(x // factor for x, factor in zip(to, scale, strict=True))
         size = sizes.get(_element(step["source"], environment), (1, 1))
-        yield from self.enter(step["channel"], pe, [to], size, clock)
+        yield from self.enter(step, environment, pe, [to], size, clock)
 
     def broadcast(
         self, step: Json, environment: list[int], pe: Any, clock: Clock, sizes: Any
@@ -306,31 +360,59 @@ class _Simulation:
         line = range(_lower(step["lower"], environment), _upper(step["upper"], environment) + 1)
         to = [(*pe[:axis], x, *pe[axis + 1 :]) for x in line if x != pe[axis]]
         size = sizes.get(_element(step["source"], environment), (1, 1))
-        yield from self.enter(step["channel"], pe, to, size, clock)
+        yield from self.enter(step, environment, pe, to, size, clock)
 
     def enter(
-        self, number: int, pe: Any, receivers: list[Any], size: tuple[int, int], clock: Clock
+        self,
+        step: Json,
+        environment: list[int],
+        pe: Any,
+        receivers: list[Any],
+        size: tuple[int, int],
+        clock: Clock,
     ) -> Iterator[None]:
         """Send k: t = max(t, when message k - depth left + response latency, the link is free again)."""
+        if not receivers:
+            return
+        number, hazards = step["channel"], self.hazards
+        self.come(step, environment, pe, clock)
         queues = [self.queue(number, pe, to) for to in receivers]
         while any(len(queue.sent) - len(queue.left) >= queue.depth for queue in queues):
             yield
-        if not queues:
-            return
         transfer = _transfer(size, queues[0].link)
-        sent = max(clock.now, self.network_free.get((number, pe), 0))
         for queue in queues:
             if len(queue.sent) >= queue.depth:
                 place = queue.left[len(queue.sent) - queue.depth]
-                sent = max(sent, place + queue.link["response_latency_cycles"])
-        for queue in queues:
+                clock.wait(place + queue.link["response_latency_cycles"], "stall_full")
+        clock.wait(self.network_free.get((number, pe), 0), "stall_full")
+        first, words, width = None, math.prod(size), queues[0].link["words_per_cycle"]
+        if not hazards.shared:
+            pass
+        elif self.program["channels"][number]["kind"] == "network":
+            hop = hazards.hop(self.program["channels"][number], pe, receivers[0])
+            hazards.bus_asked[pe] = clock.now, hop, words, width
+            while pe not in hazards.bus_given:
+                yield
+            first = hazards.bus_given.pop(pe)
+            clock.wait(first // width, "stall_link")
+        else:
+            hop = hazards.hop(self.program["channels"][number], pe, receivers[0])
+            first = hazards.pass_words(hop, clock.now * width, words)
+            clock.wait(first // width, "stall_link")
+        hazards.begin("send", pe, clock)
+        sent = clock.now
+        for queue, receiver in zip(queues, receivers, strict=True):
             queue.sent.append(sent)
             queue.arrived.append(sent + queue.link["latency_cycles"] + transfer - 1)
+            if (
+                first is not None
+            ):  # the words come to the receiver's end later, and pass it one after the other
+                end = hop, receiver
+                there = hazards.pass_words(end, first + queue.link["latency_cycles"] * width, words)
+                queue.arrived[-1] = (there + words - 1) // width
             queue.sizes.append(size)
         self.network_free[number, pe] = sent + transfer
         clock.work["sent", self.program["channels"][number]["name"]] += math.prod(size)
-        clock.stall_full += sent - clock.now
-        clock.now = sent
 
     def receive(
         self, step: Json, environment: list[int], pe: Any, clock: Clock, sizes: Any
@@ -345,15 +427,15 @@ class _Simulation:
             axis = channel["axis"]
             sender = (*pe[:axis], _value(step["sender"][0], environment), *pe[axis + 1 :])
         queue = self.queue(step["channel"], sender, pe)
+        self.come(step, environment, pe, clock)
         while len(queue.sent) == len(queue.left):
             yield
         arrived = queue.arrived[len(queue.left)]
         sizes[_element(step["destination"], environment)] = queue.sizes[len(queue.left)]
-        now = max(clock.now, arrived)
-        clock.stall_empty += now - clock.now
-        clock.now = now
+        clock.wait(arrived, "stall_empty")
+        self.hazards.begin("receive", pe, clock)
         clock.work["received", channel["name"]] += math.prod(queue.sizes[len(queue.left)])
-        queue.left.append(now)
+        queue.left.append(clock.now)
 
     def moved(self, pe: tuple[int, ...], steps: list[int]) -> tuple[int, ...]:
         """The PE so many steps away."""

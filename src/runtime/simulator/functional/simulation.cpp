@@ -27,6 +27,18 @@ std::vector<std::uint32_t> grid_indices(const PeArray& array) {
   return result;
 }
 
+SharedLinks shared_links(const PeArray& array) {
+  std::vector<SharedLinks::User> users;
+  for (const Pe& pe : array.pes()) users.push_back({pe.index, pe.code});
+  return {array.program(), array.wires(), users};
+}
+
+std::vector<const Code*> codes(const PeArray& array) {
+  std::vector<const Code*> result;
+  for (const Pe& pe : array.pes()) result.push_back(pe.code);
+  return result;
+}
+
 /// Those of the executed instructions that are nothing else: a broadcast to nobody tells its host nothing.
 void count_broadcasts(Work& work, std::int64_t executed) {
   work.count(InstructionKind::broadcast) = 0;
@@ -41,6 +53,9 @@ Simulation<f>::Simulation(const program::Program& program, const Arrays& arrays,
     : array_(program, f),
       memory_(memory_ports(array_)),
       controller_(program, grid_indices(array_)),
+      shared_(shared_links(array_)),
+      scoreboard_(program, codes(array_)),
+      ports_(program.machine.pe, array_.count()),
       event_limit_(event_limit),
       tensors_(access_tensors(program, arrays, f)),
       ticker_(progress),
@@ -80,13 +95,16 @@ void Simulation<f>::set_up(Queue& queue, std::uint32_t channel, std::uint32_t se
                                            array_.coordinates(receiver_index));
   }
   queue.depth = array_.depth(channel, sender);
+  const bool network = array_.program().channels[channel].kind == program::Channel::Kind::network;
+  if (shared_.on() && !network && sender != PeArray::none)
+    queue.hop = shared_.hop_number(channel, array_.grid_index(sender));
 }
 
 template <bool f>
 bool Simulation<f>::run() {
   Interpreter interpreter(*this, array_, tensors_);
   const auto granted = [&] {
-    return memory_.grant(MemoryPorts::never, [&](std::uint32_t ordinal) { wake(ordinal); });
+    return give_bus() || memory_.grant(MemoryPorts::never, [&](std::uint32_t ordinal) { wake(ordinal); });
   };
   while (!ready_.empty() || granted()) {
     if (ready_.empty()) continue;
@@ -103,6 +121,22 @@ bool Simulation<f>::run() {
     ticker_.tick(steps, [&] { return array_.fraction_done(); });
   }
   return done_ == array_.count();
+}
+
+/// A bus that was asked for by when a memory can serve a PE comes first: what that PE does is later.
+template <bool f>
+bool Simulation<f>::give_bus() {
+  const std::int64_t asked = shared_.next_asked();
+  if (asked == SharedLinks::never || asked > memory_.next_start()) return false;
+  wake(shared_.grant());
+  return true;
+}
+
+template <bool f>
+void Simulation<f>::wait_until(Clock& clock, std::int64_t time, std::int64_t& stall) {
+  if (time <= clock.now) return;
+  stall += time - std::min(time, std::max(clock.now, clock.busy_until));
+  clock.now = time;
 }
 
 template <bool f>
@@ -124,13 +158,12 @@ std::int64_t Simulation<f>::place_free_at(Queue& queue) const {
          queue.link->response_latency_cycles;
 }
 
+/// Requires: the sender's clock is at the sending.
 template <bool f>
-void Simulation<f>::push(Queue& queue, std::int64_t sent, const Packet& packet) {
-  const machine::Link& link = *queue.link;
+void Simulation<f>::push(Queue& queue, std::int64_t arrival, const Packet& packet) {
   Message message;
-  message.sent = queue.last_sent = sent;
-  const std::int64_t transfer = transfer_cycles(packet.size, link);
-  message.arrival = sent + queue.latency + transfer - 1;
+  message.sent = queue.last_sent = clocks_[queue.sender].now;
+  message.arrival = arrival;
   message.payload.size = packet.size;
   if constexpr (f) {
     if (Payload::fits(packet.bytes)) {
@@ -140,20 +173,20 @@ void Simulation<f>::push(Queue& queue, std::int64_t sent, const Packet& packet) 
       std::memcpy(message.payload.many.get(), packet.data, packet.bytes);
     }
   }
-  record_send(array_.pe(queue.sender), queue, message, transfer);
+  record_send(array_.pe(queue.sender), queue, message);
   queue.messages.push(std::move(message));
   ++queue.sent;
   queue.words += packet.size.words();
-  queue.busy += transfer;
+  queue.busy += transfer_cycles(packet.size, *queue.link);
   if (queue.receiver_waits) {
     queue.receiver_waits = false;
     wake(queue.receiver);
   }
 }
 
-/// Requires: the sender's clock is at the sending, and it came to the instruction at `ready_at_`.
+/// Requires: as `push`, and it came to the instruction at `ready_at_`.
 template <bool f>
-void Simulation<f>::record_send(const Pe& pe, Queue& queue, Message& message, std::int64_t transfer) {
+void Simulation<f>::record_send(const Pe& pe, Queue& queue, Message& message) {
   if (messages_.size() >= static_cast<std::size_t>(event_limit_)) {
     if (event_limit_ > 0) ++messages_dropped_;
     message.record = PeArray::none;
@@ -167,8 +200,9 @@ void Simulation<f>::record_send(const Pe& pe, Queue& queue, Message& message, st
                        .send_order = actions_,
                        .words = message.payload.size.words(),
                        .ready = ready_at_,
+                       .placed = placed_at_,
                        .sent = message.sent,
-                       .link_free = message.sent + transfer,
+                       .link_free = free_at_,
                        .arrival = message.arrival});
 }
 
@@ -176,6 +210,15 @@ template <bool f>
 void Simulation<f>::wait(Pe& pe, Queue& queue, bool full) {
   (full ? queue.sender_waits : queue.receiver_waits) = true;
   waiting_for_[pe.ordinal] = &queue;
+}
+
+/// The sender waits for a place, then for the link.
+template <bool f>
+void Simulation<f>::enter_link(Clock& clock, std::int64_t place, std::int64_t link) {
+  ready_at_ = std::max(clock.now, std::min(clock.busy_until, std::max(place, link)));
+  wait_until(clock, place, clock.stall_full);
+  placed_at_ = std::max(ready_at_, clock.now);
+  wait_until(clock, link, clock.stall_link);
 }
 
 template <bool f>
@@ -186,13 +229,21 @@ bool Simulation<f>::send(Pe& pe, const Step& step, const Packet& packet) {
   Work& work = work_[pe.ordinal];
   Queue& queue = links_[number];
   require_fits(array_.program().channels[channel], packet.size);
+  come_to(pe, PortLimits::Kind::send);
+  if (scoreboard_.on()) await_read(pe, elements(pe, step.access));
   if (!has_place(queue)) return wait(pe, queue, true), false;
-  Clock& clock = clocks_[pe.ordinal];
-  const std::int64_t sent = std::max({clock.now, place_free_at(queue), queue.link_free});
-  clock.stall_full += sent - clock.now;
-  ready_at_ = std::exchange(clock.now, sent);
-  queue.link_free = sent + transfer_cycles(packet.size, *queue.link);
-  push(queue, sent, packet);
+  SharedLinks::End* const end = shared_.on() ? &shared_.hop(queue.hop) : nullptr;
+  const std::int64_t place = std::max(place_free_at(queue), queue.link_free);
+  enter_link(clocks_[pe.ordinal], place, end == nullptr ? place : end->cycle);
+  const std::int64_t sent = clocks_[pe.ordinal].now;
+  queue.link_free = free_at_ = sent + transfer_cycles(packet.size, *queue.link);
+  std::int64_t last = queue.link_free - 1;
+  if (end != nullptr) {
+    last = end->take(sent, 0, packet.size.words(), queue.link->words_per_cycle).last;
+    free_at_ = end->cycle;
+  }
+  begin(pe, PortLimits::Kind::send);
+  push(queue, last + queue.latency, packet);
   ++actions_;
   ++work.count(InstructionKind::send);
   work.on(channel).sent += packet.size.words();
@@ -207,25 +258,38 @@ bool Simulation<f>::broadcast(Pe& pe, const Step& step, std::int64_t first, std:
   const auto& channel = array_.program().channels[number];
   require_fits(channel, packet.size);
   const std::int64_t own = pe.variables[channel.axis];
+  if (first == own && last == own) return true;
+  come_to(pe, PortLimits::Kind::send);
+  if (scoreboard_.on()) await_read(pe, elements(pe, step.access));
   Clock& clock = clocks_[pe.ordinal];
   std::int64_t& port_free = port_free_[array_.port_number(pe, step.port)];
-  std::int64_t sent = clock.now;
-  bool any = false;
+  std::int64_t place = std::max(clock.now, port_free);
   for (std::int64_t to = first; to <= last; ++to) {
     if (to == own) continue;
     Queue& queue = network_queue(number, array_.on_line(pe, channel.axis, to), own, pe.ordinal);
     if (!has_place(queue)) return wait(pe, queue, true), false;
-    sent = std::max({sent, place_free_at(queue), port_free});
-    any = true;
+    place = std::max(place, place_free_at(queue));
   }
-  if (!any) return true;
-  clock.stall_full += sent - clock.now;
-  ready_at_ = std::exchange(clock.now, sent);
-  port_free = sent + transfer_cycles(packet.size, *network_[number]);
-  work_[pe.ordinal].on(number).sent += packet.size.words();
+  const std::int64_t words = packet.size.words(), width = network_[number]->words_per_cycle;
+  const auto axis = static_cast<std::uint32_t>(channel.axis);
+  std::optional<SharedLinks::Passage> passage;
+  if (shared_.on()) {
+    passage = shared_.take_bus(pe.ordinal, axis, place, words, width);
+    if (!passage) return false;
+  }
+  enter_link(clock, place, passage ? passage->cycle : place);
+  port_free = free_at_ = clock.now + transfer_cycles(packet.size, *network_[number]);
+  begin(pe, PortLimits::Kind::send);
+  work_[pe.ordinal].on(number).sent += words;
   for (std::int64_t to = first; to <= last; ++to) {
     if (to == own) continue;
-    push(network_queue(number, array_.on_line(pe, channel.axis, to), own, pe.ordinal), sent, packet);
+    Queue& queue = network_queue(number, array_.on_line(pe, channel.axis, to), own, pe.ordinal);
+    std::int64_t arrival = port_free - 1 + queue.latency;
+    if (passage) {
+      SharedLinks::End& end = shared_.bus_end(axis, queue.receiver_index);
+      arrival = end.take(passage->cycle + queue.latency, passage->place, words, width).last;
+    }
+    push(queue, arrival, packet);
   }
   ++actions_;
   return true;
@@ -244,6 +308,8 @@ bool Simulation<f>::receive(Pe& pe, const Step& step, std::int64_t sender, Deliv
   } else {
     queue = &links_[pe.queues[step.port]];
   }
+  come_to(pe, PortLimits::Kind::receive);
+  if (scoreboard_.on()) await_write(pe, elements(pe, step.access));
   if (queue->messages.empty()) return wait(pe, *queue, false), false;
   Message& message = queue->messages.front();
   deliver(message.payload.size, message.payload.data());
@@ -251,18 +317,18 @@ bool Simulation<f>::receive(Pe& pe, const Step& step, std::int64_t sender, Deliv
   work.on(port.channel).received += message.payload.size.words();
   if (message.payload.many) buffers_[port.channel].give(std::move(message.payload.many));
   Clock& clock = clocks_[pe.ordinal];
-  const std::int64_t now = std::max(clock.now, message.arrival);
-  clock.stall_empty += now - clock.now;
+  const std::int64_t came = std::max(clock.now, std::min(clock.busy_until, message.arrival));
+  wait_until(clock, message.arrival, clock.stall_empty);
   if (message.record < messages_.size()) {
     MessageRecord& record = messages_[message.record];
     record.receive_instruction = pe.counter;
     record.receive_order = actions_;
-    record.waiting = clock.now;
-    record.received = now;
+    record.waiting = came;
+    record.received = clock.now;
   }
   ++actions_;
-  clock.now = now;
-  depart(*queue, now);
+  begin(pe, PortLimits::Kind::receive);
+  depart(*queue, clock.now);
   return true;
 }
 
@@ -291,14 +357,33 @@ void Simulation<f>::depart(Queue& queue, std::int64_t now) {
 
 template <bool f>
 void Simulation<f>::moved(Pe& pe, const Step& step, TileSize size) {
+  if (step.kind == Step::Kind::move) {
+    come_to(pe, PortLimits::Kind::issue);
+    if (scoreboard_.on()) {
+      each_operand(pe, step, [&](const Elements& of) { await_read(pe, of); });
+      await_write(pe, elements(pe, step.access));
+    }
+    begin(pe, PortLimits::Kind::issue);
+  }
   add_access(work_[pe.ordinal], step, size.words());
 }
 
 template <bool f>
 bool Simulation<f>::access(Pe& pe, const Step& step, TileSize size) {
-  if (step.resident || !memory_.serves(pe.ordinal)) return true;
-  Clock& clock = clocks_[pe.ordinal];
   const bool stores = step.kind == Step::Kind::store;
+  const auto kind = stores ? PortLimits::Kind::store : PortLimits::Kind::load;
+  const bool asks = !step.resident && memory_.serves(pe.ordinal);
+  come_to(pe, kind);
+  if (scoreboard_.on()) {
+    const Elements of = elements(pe, step.access);
+    if (!stores) await_write(pe, of);
+    if (stores && asks) await_read(pe, of);
+  }
+  if (!asks) {
+    begin(pe, kind);
+    return true;
+  }
+  Clock& clock = clocks_[pe.ordinal];
   const auto passed = stores ? memory_.store(pe.ordinal, size.words(), clock.now)
                              : memory_.load(pe.ordinal, size.words(), clock.now);
   if (!passed) return false;
@@ -309,17 +394,93 @@ bool Simulation<f>::access(Pe& pe, const Step& step, TileSize size) {
     record->passed = *passed;
   }
   ++actions_;
+  clock.hidden_memory += hidden(clock, *passed);
   clock.now = *passed;
+  begin(pe, kind);
   return true;
 }
 
 template <bool f>
 bool Simulation<f>::finish(Pe& pe) {
-  if (!memory_.serves(pe.ordinal)) return true;
   Clock& clock = clocks_[pe.ordinal];
-  const auto done = memory_.finish(pe.ordinal, clock.now);
+  wait_until(clock, std::max(clock.busy_until, scoreboard_.all_written(pe.ordinal)), clock.stall_unit);
+  if (!memory_.serves(pe.ordinal)) return true;
+  const auto done = memory_.finish(pe.ordinal, clock.now);  // no unit computes any more
   if (done) clock.now = *done;
   return done.has_value();
+}
+
+template <bool f>
+Scoreboard::Elements Simulation<f>::elements(const Pe& pe, std::uint32_t access, bool all) {
+  const SlotAccess& of = pe.code->accesses[access];
+  if (all) return {of.slot, 0, of.count};
+  const std::int64_t at = evaluate(*pe.code, of, pe.variables);
+  const bool inside = at >= 0 && at < of.count;  // where numbers are computed, the interpreter sees to it
+  return {of.slot, inside ? at : 0, inside ? 1 : 0};
+}
+
+/// Calls visit(elements) for what a computation or a move reads; an element that a number tells is any of its slot's.
+template <bool f>
+template <class Visit>
+void Simulation<f>::each_operand(const Pe& pe, const Step& step, Visit visit) const {
+  const bool indexed = step.kind == Step::Kind::compute && step.indexed != Step::not_indexed;
+  for (std::uint32_t n = 0; n < step.operands.count; ++n) {
+    const Source& source = pe.code->sources[step.operands.first + n];
+    const bool gathers = indexed && !pe.code->indexed[step.indexed].scatters && n + 1 == step.operands.count;
+    if (!source.constant) visit(elements(pe, source.index, gathers));
+  }
+  if (indexed) visit(elements(pe, pe.code->indexed[step.indexed].number));
+}
+
+/// Moves the clock to when an operator begins.
+template <bool f>
+void Simulation<f>::start_operator(const Pe& pe, const Step& step, std::span<const Shape> operands) {
+  come_to(pe, PortLimits::Kind::issue);
+  if (scoreboard_.on()) {
+    each_operand(pe, step, [&](const Elements& of) { await_read(pe, of); });
+    await_write(pe, result_of(pe, step));
+    find_unit(step, operands);
+    Clock& clock = clocks_[pe.ordinal];
+    if (unit_number_ < clock.unit_free.size())
+      wait_until(clock, clock.unit_free[unit_number_], clock.stall_unit);
+  }
+  begin(pe, PortLimits::Kind::issue);
+}
+
+/// Finds the unit that runs an operator, and its number.
+template <bool f>
+void Simulation<f>::find_unit(const Step& step, std::span<const Shape> operands) {
+  const machine::Pe& pe = array_.program().machine.pe;
+  static constexpr std::array<Shape, 3> scalars{};
+  if (operands.empty()) operands = std::span(scalars.data(), step.operands.count);
+  unit_ = program::unit_of(pe, step.op, step.flags, operands);
+  const std::array units{&pe.matrix, &pe.vector, &pe.scalar};
+  unit_number_ = 0;
+  while (unit_number_ < units.size() && (unit_ == nullptr || unit_ != &**units[unit_number_])) ++unit_number_;
+}
+
+/// The clock after an operator, which keeps its unit for so many cycles.
+template <bool f>
+void Simulation<f>::end_operator(const Pe& pe, const Step& step, std::int64_t cycles) {
+  Clock& clock = clocks_[pe.ordinal];
+  const std::int64_t end = clock.now + cycles;
+  clock.busy_until = std::max(clock.busy_until, end);
+  const bool overlaps = array_.program().machine.pe.overlap && unit_ != nullptr;
+  if (!scoreboard_.on() || !overlaps) clock.now = end;
+  if (!scoreboard_.on()) return;
+  if (overlaps) {
+    clock.unit_free[unit_number_] = end;
+    each_operand(pe, step, [&](const Elements& of) { scoreboard_.read(pe.ordinal, of, end); });
+  }
+  const std::int64_t later = unit_ == nullptr ? 0 : machine::pipeline_cycles(*unit_);
+  scoreboard_.write(pe.ordinal, result_of(pe, step), end + later);
+}
+
+/// The elements that a computation overwrites.
+template <bool f>
+Scoreboard::Elements Simulation<f>::result_of(const Pe& pe, const Step& step) {
+  const bool scatters = step.indexed != Step::not_indexed && pe.code->indexed[step.indexed].scatters;
+  return elements(pe, step.access, scatters);
 }
 
 template <bool f>
@@ -329,8 +490,11 @@ void Simulation<f>::computed(Pe& pe, const Step& step, std::span<const Shape> op
   Work& work = work_[pe.ordinal];
   ++work.count(InstructionKind::compute);
   work.flops += operands.empty() ? step.flops : operators::flops(step.op, step.flags, operands);
-  clock.busy += cycles;
-  clock.busy_by_operator[static_cast<std::size_t>(step.op)] += cycles;
+  start_operator(pe, step, operands);
+  const std::int64_t covers =
+      std::max<std::int64_t>(0, clock.now + cycles - std::max(clock.now, clock.busy_until));
+  clock.busy += covers;
+  clock.busy_by_operator[static_cast<std::size_t>(step.op)] += covers;
   if (events_.size() < static_cast<std::size_t>(event_limit_)) {
     Event event{.pe = pe.index,
                 .instruction = pe.counter,
@@ -351,22 +515,32 @@ void Simulation<f>::computed(Pe& pe, const Step& step, std::span<const Shape> op
   } else if (event_limit_ > 0) {
     ++events_dropped_;
   }
-  clock.now += cycles;
+  end_operator(pe, step, cycles);
   ++actions_;
   if (f && !operands.empty()) ticker_.tick(tile_work(operands), [&] { return array_.fraction_done(); });
 }
 
 template <bool f>
 bool Simulation<f>::decide(Pe& pe, const Step& step) {
+  if (scoreboard_.on()) await_read(pe, elements(pe, step.access));
   if (!program::uses_controller(array_.program())) return true;
-  return controller_.pass(pe.ordinal, step.plan, pe.variables[step.variable], clocks_[pe.ordinal].now,
-                          [&](std::uint32_t ordinal) { wake(ordinal); });
+  Clock& clock = clocks_[pe.ordinal];
+  std::int64_t now = clock.now;
+  const bool passes = controller_.pass(pe.ordinal, step.plan, pe.variables[step.variable], now,
+                                       [&](std::uint32_t ordinal) { wake(ordinal); });
+  clock.hidden_control += hidden(clock, now);
+  clock.now = now;
+  return passes;
 }
 
 template <bool f>
 void Simulation<f>::call(Pe& pe) {
-  if (std::exchange(in_call_[pe.ordinal], char{0}) == 0)
-    controller_.call(pe.ordinal, clocks_[pe.ordinal].now);
+  if (std::exchange(in_call_[pe.ordinal], char{0}) != 0) return;
+  Clock& clock = clocks_[pe.ordinal];
+  std::int64_t now = clock.now;
+  controller_.call(pe.ordinal, now);
+  clock.hidden_control += hidden(clock, now);
+  clock.now = now;
 }
 
 template <bool f>
@@ -382,11 +556,15 @@ Timing Simulation<f>::timing() {
     pe.busy = clock.busy;
     pe.stall_empty = clock.stall_empty;
     pe.stall_full = clock.stall_full;
-    pe.stall_control = controller_.stalled(o);
+    pe.stall_memory -= clock.hidden_memory;
+    pe.stall_control = controller_.stalled(o) - clock.hidden_control;
+    pe.stall_link = clock.stall_link;
+    pe.stall_unit = clock.stall_unit;
+    pe.stall_port = clock.stall_port;
     pe.idle = result.cycles - clock.now;
-    CYC_CHECK(pe.busy + pe.stall_empty + pe.stall_full + pe.stall_memory + pe.stall_control + pe.idle ==
-                  result.cycles,
-              "of " + array_.name(array_.grid_index(o)));
+    const std::int64_t stalls = pe.stall_empty + pe.stall_full + pe.stall_memory + pe.stall_control +
+                                pe.stall_link + pe.stall_unit + pe.stall_port;
+    CYC_CHECK(pe.busy + stalls + pe.idle == result.cycles, "of " + array_.name(array_.grid_index(o)));
     for (std::size_t op = 0; op < operator_count; ++op) {
       if (clock.busy_by_operator[op] == 0) continue;
       auto& column = result.busy_by_operator[std::string(operators::info(static_cast<Op>(op)).name)];

@@ -69,6 +69,12 @@ class MemoryPorts {
     return false;
   }
 
+  /// The first time at which `grant` would serve a request; `never` where there is none.
+  [[nodiscard]] std::int64_t next_start() {
+    while (!next_.empty() && next_.top().first != next_time(ports_[next_.top().second])) next_.pop();
+    return next_.empty() ? never : next_.top().first;
+  }
+
   /// The progress of a PE since an earlier moment.
   struct Progress {
     enum class Kind : std::uint8_t {

@@ -22,9 +22,17 @@ void require(bool fits, const char* what, std::size_t found, std::size_t wanted)
                         .help = "give each PE of the grid a rank, and at least one core"});
 }
 
-/// The program on a machine without a controller: ranks tell the ends of loops themselves.
-program::Program without_control(program::Program program) {
-  program.machine.control.reset();
+/// The program on a machine that ranks are: they tell the ends of loops themselves, and have no units or ports.
+program::Program for_ranks(program::Program program) {
+  machine::Machine& machine = program.machine;
+  machine::Pe& pe = machine.pe;
+  machine.control.reset();
+  machine.shared_links = false;
+  pe.ports.clear();
+  pe.overlap = false;
+  for (auto* unit : {&pe.matrix, &pe.vector, &pe.scalar}) {
+    if (*unit) (*unit)->latency_cycles.reset();
+  }
   return program;
 }
 
@@ -48,7 +56,7 @@ program::Program with_whole_tiles(program::Program program) {
 Prediction predict(const program::Program& program, const Dealing& dealing, const Progress& progress) {
   using namespace simulator;
   program::verify(program);
-  const auto whole = with_whole_tiles(without_control(program));
+  const auto whole = with_whole_tiles(for_ranks(program));
   require(dealing.ranks > 0 && dealing.cores > 0, "there are too few ranks or cores", dealing.ranks,
           dealing.cores);
   for (const std::uint32_t owner : dealing.owners)

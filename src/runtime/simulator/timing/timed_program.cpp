@@ -306,6 +306,7 @@ bool may_run_ahead(const program::Program& program) {
 }
 
 std::optional<TimedProgram> time_program(const program::Program& program, Senders senders) {
+  if (machine::has_hazards(program.machine)) return std::nullopt;
   std::vector<Code> codes;
   for (std::size_t c = 0; c < program.classes.size(); ++c) codes.push_back(decode(program, c));
   const auto sizes = constant_tile_sizes(program, codes);

@@ -147,8 +147,8 @@ enum class Senders : std::uint8_t {
 /// time, and what the queues hold meanwhile is little.
 [[nodiscard]] bool may_run_ahead(const program::Program& program);
 
-/// None where time depends on what only the interpreter keeps (`constant_tile_sizes`), or a table is too large
-/// for the compact form. Throws ProgramError as `decode`.
+/// None where time depends on what only the interpreter keeps (`constant_tile_sizes`, `has_hazards`), or a table is too
+/// large for the compact form. Throws ProgramError as `decode`.
 [[nodiscard]] std::optional<TimedProgram> time_program(const program::Program& program,
                                                        Senders senders = Senders::kept);
 

@@ -1,5 +1,6 @@
 // The target machine as plain data (design section 4). Units are in the names.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -57,9 +58,16 @@ struct Unit {
   std::vector<std::int64_t>
       shape;                ///< Each at least 1: {m, n, k} of a matrix unit, which multiplies an m x k
                             ///< by a k x n tile; {lanes} of a vector unit; {} of a scalar unit.
-  std::int64_t cycles = 1;  ///< A pass, 1 to 2^16.
+  std::int64_t cycles = 1;  ///< From the start of a pass to that of the next, 1 to 2^16.
+  /// From the start of a pass to its result, `cycles` to 2^16. None: `cycles`, the unit is not pipelined.
+  std::optional<std::int64_t> latency_cycles{};
   bool operator==(const Unit&) const = default;
 };
+
+/// Cycles by which the result of a unit's last pass is later than the unit could begin another pass.
+[[nodiscard]] inline std::int64_t pipeline_cycles(const Unit& unit) {
+  return unit.latency_cycles.value_or(unit.cycles) - unit.cycles;
+}
 
 /// A processing element.
 struct Pe {
@@ -78,8 +86,19 @@ struct Pe {
   std::optional<std::int64_t> banks{};
   /// Different channels that a PE sends to or receives from at most, 1 to 2^20. None: any number.
   std::optional<std::int64_t> channels{};
+  /// Most instructions that begin in a cycle, by what they do (`port_kinds`); 1 to 1024. Others are not limited.
+  std::map<std::string, std::int64_t> ports{};
+  /// Its units work side by side: an operator on one begins, in the program's order, once that unit may begin another
+  /// pass, and the PE goes on at once. Else it goes on when the unit may begin another pass.
+  bool overlap = false;
   bool operator==(const Pe&) const = default;
 };
+
+/// Kinds that `Pe::ports` limits: `send` also broadcasts, `issue` all instructions that are no control.
+inline constexpr std::array<std::string_view, 5> port_kinds{"load", "store", "send", "receive", "issue"};
+
+/// Tells whether results are there later than the PE goes on.
+[[nodiscard]] bool is_pipelined(const Pe& pe);
 
 /// Tells whether operators wait for banks.
 [[nodiscard]] inline bool has_banks(const Pe& pe) { return pe.registers || pe.banks; }
@@ -113,8 +132,14 @@ struct Machine {
   std::vector<LinkMap>
       link_maps{};  ///< Of a custom topology, and only there; of those that join two PEs, the first.
   std::optional<Control> control{};  ///< None: PEs decide for themselves, at no cost.
+  /// All channels over one hop share its bandwidth, at both of its ends; broadcasts along a line are on one bus.
+  bool shared_links = false;
   bool operator==(const Machine&) const = default;
 };
+
+/// Tells whether instructions wait for what others of the PE, or of other PEs, have taken: shared links, results and
+/// units of a pipeline, ports. Else a PE's time follows from its messages, its memory and its operators' cycles.
+[[nodiscard]] bool has_hazards(const Machine& machine);
 
 /// Dimensions of the grid, where its extents, its topology, its links or its memories tell.
 [[nodiscard]] std::optional<std::size_t> dimensions(const Machine& machine);

@@ -29,6 +29,10 @@ inline constexpr std::int64_t address_cycles = 1;
 [[nodiscard]] std::int64_t cycles_of(const machine::Pe& pe, const PeClass& pe_class, const Compute& compute,
                                      std::span<const operators::Shape> operands);
 
+/// The unit that runs an operator on tiles of these shapes; null where none does, as where it has cycles by name.
+[[nodiscard]] const machine::Unit* unit_of(const machine::Pe& pe, Op op, Flags flags,
+                                           std::span<const operators::Shape> operands);
+
 /// The most floating-point operations a cycle that a PE reaches with an operator: full passes of the unit that runs it;
 /// on operands of these shapes where the operator has cycles by name (0 where these are none); else flops_per_cycle.
 /// Throws as `cycles_of`.

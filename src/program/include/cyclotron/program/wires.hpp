@@ -24,6 +24,10 @@ class Wires {
   /// The PE that a link's channel comes from to the one at `receiver`, as above.
   [[nodiscard]] std::size_t sender(std::size_t channel, std::span<const std::int64_t> receiver) const;
 
+  /// The wires of a link's channel from the PE at `from`: channels from there that have the same way share them. The
+  /// offset, the short way round where the grid wraps around; with link maps the PE that they lead to.
+  [[nodiscard]] std::vector<std::int64_t> way(std::size_t channel, std::span<const std::int64_t> from) const;
+
   /// Tells whether each channel has one link, whoever sends.
   [[nodiscard]] bool are_alike() const { return alike_; }
   /// The link of a channel's messages from the PE at `sender`, or over the broadcast network. Refers to the machine.

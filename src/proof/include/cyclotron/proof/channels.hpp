@@ -81,8 +81,8 @@ struct Depths {
   bool rendezvous = false;  ///< Passes with depth 0 everywhere.
 };
 
-/// Throws ProgramError as `execute` does where the program is ill-formed, DeadlockError CYC802 where no depth
-/// helps, CapacityError CYC669 where the program is larger than `limit`.
+/// Throws LegalityError CYC672 where the machine has hazards (`machine::has_hazards`), ProgramError as `execute` does
+/// where the program is ill-formed, DeadlockError CYC802 where no depth helps, CapacityError CYC669 where the program is larger than `limit`.
 [[nodiscard]] Depths least_depths(const program::Program& program, std::int64_t limit);
 
 }  // namespace cyclotron::proof

@@ -33,7 +33,8 @@ struct Prediction {
 /// came first; its PEs hand each other messages in no time. Messages to other ranks leave one after the other, each
 /// keeping the rank's network busy as it would a link; the PE goes on meanwhile. A broadcast goes once to each rank,
 /// along a binomial tree: the rank that is nth after the sender has it after floor(log2(n)) + 1 hops. Loads and stores
-/// take no time but that of memories, and ranks know by themselves when loops end, at no cost. The smaller tiles at the end of a dimension count as whole ones.
+/// take no time but that of memories, and ranks know by themselves when loops end, at no cost. Shared
+/// links, pipelines, ports and units side by side of the machine bind no rank. The smaller tiles at the end of a dimension count as whole ones.
 /// Throws ExecutionError CYC733 where the ranks do not fit the PEs, CYC709 where tiles of several sizes share a slot or
 /// channel, and as `simulate`.
 [[nodiscard]] Prediction predict(const program::Program& program, const Dealing& dealing,

@@ -55,6 +55,7 @@ struct MessageRecord {
   std::uint32_t receive_order = 0;        ///< The same.
   std::int64_t words = 0;
   std::int64_t ready = 0;      ///< The sender came to the instruction.
+  std::int64_t placed = 0;     ///< It had its places; the rest of its wait is for a link that others share.
   std::int64_t sent = 0;       ///< The message entered the channel.
   std::int64_t link_free = 0;  ///< The next one may enter the link.
   std::int64_t arrival = 0;
@@ -86,6 +87,9 @@ struct PeCycles {
   std::int64_t stall_memory =
       0;  ///< Waiting for a LOAD, for a place for a STORE, or at the end for the last of these.
   std::int64_t stall_control = 0;  ///< Waiting for the controller's next section and setting it up.
+  std::int64_t stall_link = 0;     ///< Waiting for a link that channels share, or for a bus.
+  std::int64_t stall_unit = 0;     ///< Waiting for a result that a unit has not delivered, or for a unit.
+  std::int64_t stall_port = 0;     ///< Waiting since all ports have an instruction in this cycle.
   std::int64_t idle = 0;           ///< After its last instruction, or without a program.
 };
 
@@ -171,6 +175,17 @@ struct SimulatorOptions {
 /// comes to its EXIT at cycle t; the next section leaves at s = t + hop * its hops + latency; each PE of the loop:
 /// t = max(t, s + hop * its hops). From there to its next EXIT it calls procedures (`program::procedures`), each after a
 /// set-up: t += setup. After the iteration in which it ended the loop needs no controller.
+/// Where links are shared (`Machine::shared_links`), all channels on one way (`Wires::way`) have one link, which passes
+/// words_per_cycle words of whichever messages in a cycle: SEND waits for the first cycle in which the words before leave
+/// one free too, takes the free words from there on, and arrives `latency` after the cycle of its last word. A PE's end
+/// of a bus passes words likewise, `latency` later, in the order in which they were put on it. A broadcast asks for the bus of its line once it has all its places; the bus takes those that ask one
+/// at a time, the one that asked first, in one cycle that of the first PE in the order of the grid. Where PEs cause each
+/// other's requests in no time, whatever no longer waits for a bus or a memory comes first.
+/// Of a pipelined unit (`Unit::latency_cycles`) a result is there so much later than the PE goes on as the latency is
+/// above the cycles of a pass. What reads or overwrites it waits until then, but for a store that no memory serves; where
+/// a number tells the element, for all of the slot. Where units overlap (`Pe::overlap`), an operator begins when its unit
+/// may begin another pass, and the PE goes on at once; who overwrites an operand waits until the unit may begin another
+/// pass. Instruction m of a kind with n ports (`Pe::ports`) begins a cycle after m - n of that kind, or later.
 /// Numbers decide when a loop ends early: a timing-only run goes through all of its iterations, or through the `steps` that
 /// are given.
 /// A timing-only run does not look at tensors and slots, so it does not tell indices outside them.
@@ -178,7 +193,8 @@ struct SimulatorOptions {
 /// would break it if one would; ExecutionError where an operator fails (for example a matrix that is not
 /// positive definite), naming PE and instruction, CapacityError CYC503 where tensors are larger than the memory of the
 /// PEs that load and store them, CYC708 where cycles no longer fit 62 bits, and CYC709 where
-/// `Engine::fast_forward` is asked for and tiles of several sizes share a slot or channel.
+/// `Engine::fast_forward` is asked for and tiles of several sizes share a slot or channel, or the machine has hazards
+/// that only the interpreter knows.
 [[nodiscard]] Timing simulate(const program::Program& program, const Arrays& arrays,
                               const SimulatorOptions& options = {}, const Progress& progress = {});
 
