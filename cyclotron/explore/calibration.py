@@ -41,6 +41,7 @@ _RUNS = 5
 _SIDE_HANDED, _PES, _ROUNDS = 64, 24, 9
 # Wall time by processor time: above that others used the cores; figures are measured again after a while.
 _BUSY, _SOON_SECONDS = 1.25, 600.0
+_YOUNG_SECONDS = 3600.0
 # Runs differ from the model where their time is so many times more, or less; that often in turn, and so long.
 _DIFFERENCE, _DIFFERING_RUNS, _SHORT_SECONDS = 1.5, 3, 5e-3
 
@@ -205,7 +206,7 @@ def _hand_over(A, count):  # type: ignore[no-untyped-def]
 
 _known: dict[str, Calibration] = {}
 _differing: dict[str, int] = {}  # runs in turn that differ from the model, by dtype
-_renewed: set[str] = set()  # dtypes whose figures were, in this process: then it is the model that differs
+_dropped: set[str] = set()  # dtypes of which this process has looked at that once
 
 
 def calibrate(dtype: DTypeLike = "float64", *, refresh: bool = False) -> Calibration:
@@ -213,8 +214,8 @@ def calibrate(dtype: DTypeLike = "float64", *, refresh: bool = False) -> Calibra
 
     The figures are kept in the user's cache folder (``$XDG_CACHE_HOME/cyclotron``), for this machine, its
     BLAS and number of cores, its MPI library, and the computers of the two ranks that exchange messages.
-    They are dated. They are measured again where others used the cores then, and where runs of
-    `cyclotron.linalg` on ranks take more than 1.5 times what they tell, or less, in processor time.
+    They are dated. They are measured again where others used the cores then, and in the next process where
+    runs of `cyclotron.linalg` on ranks take more than 1.5 times what they tell, or less, in processor time.
     Under ``mpirun`` the call is collective and all ranks get the same figures.
 
     Parameters
@@ -277,10 +278,10 @@ def _parsed(name: str, text: str) -> Calibration:
 
 
 def observe(dtype: str, expected: float, seconds: float) -> bool:
-    """Compare the processor time of a run with what the model expects of it; measure again where they differ.
+    """Compare the processor time of a run with what the model expects of it; drop figures that differ.
 
-    Once a process: figures that were just measured, and differ, are not to blame. Under ``mpirun`` all ranks
-    observe the same run.
+    The next process measures them again: that takes seconds, which no run should. Figures of less than an
+    hour ago are kept, as it is not they that differ. Under ``mpirun`` all ranks observe the same run.
 
     Parameters
     ----------
@@ -291,16 +292,23 @@ def observe(dtype: str, expected: float, seconds: float) -> bool:
     Returns
     -------
     bool
-        Whether the figures are new.
+        Whether the figures were dropped.
     """
-    if dtype not in DTYPES or dtype in _renewed or min(expected, seconds) < _SHORT_SECONDS:
+    if dtype not in DTYPES or dtype in _dropped or min(expected, seconds) < _SHORT_SECONDS:
         return False
     differs = not 1 / _DIFFERENCE <= seconds / expected <= _DIFFERENCE
     _differing[dtype] = _differing.get(dtype, 0) + 1 if differs else 0
     if _differing[dtype] < _DIFFERING_RUNS:
         return False
-    _renewed.add(dtype)
-    calibrate(dtype, refresh=True)
+    _dropped.add(dtype)
+    date = calibrate(dtype).date
+    if not date or _age_seconds(date) < _YOUNG_SECONDS:
+        return False
+    same, first, last = _agreement()
+    file = _file(dtype, (same(platform.node()), same(platform.node(), min(1, last))))
+    if first:
+        with contextlib.suppress(OSError):
+            file.unlink()
     return True
 
 
@@ -309,8 +317,11 @@ def _fresh(text: str) -> str:
     if not text:
         return ""
     found = json.loads(text)
-    age = (datetime.now(timezone.utc) - datetime.fromisoformat(found["date"])).total_seconds()
-    return "" if found["load"] > _BUSY and age > _SOON_SECONDS else text
+    return "" if found["load"] > _BUSY and _age_seconds(found["date"]) > _SOON_SECONDS else text
+
+
+def _age_seconds(date: str) -> float:
+    return (datetime.now(timezone.utc) - datetime.fromisoformat(date)).total_seconds()
 
 
 def _figures(dtype: str) -> dict[str, object]:

@@ -28,7 +28,7 @@ def measured(monkeypatch: pytest.MonkeyPatch, tmp_path):
     monkeypatch.setattr(calibration, "_message_times", lambda dtype: (1e-6, 1e-9))
     for name in ("_known", "_differing"):
         monkeypatch.setattr(calibration, name, {})
-    monkeypatch.setattr(calibration, "_renewed", set())
+    monkeypatch.setattr(calibration, "_dropped", set())
     return state
 
 
@@ -68,24 +68,36 @@ def test_figures_of_a_busy_machine_are_measured_again(measured, monkeypatch, tmp
     assert measured["times"] == 2
 
 
-def test_runs_that_differ_from_the_model_renew_them_once(measured):
+def test_runs_that_differ_from_the_model_drop_old_figures(measured, monkeypatch, tmp_path):
+    cy.calibrate()
+    forget_and_age(monkeypatch, tmp_path, hours=2)
     first = cy.calibrate()
     for seconds in (0.016, 0.016, 0.012, 0.016, 0.016):  # not three in turn
         assert not calibration.observe("float64", 0.01, seconds)
     assert calibration.observe("float64", 0.01, 0.016)
-    assert measured["times"] == 2
-    assert cy.calibrate() is not first
-    for _ in range(9):  # then it is the model that differs
-        assert not calibration.observe("float64", 0.01, 0.03)
+    assert not list(tmp_path.rglob("calibration-float64-*.json"))
+    assert cy.calibrate() is first  # no run of this process waits for new ones
+    assert not calibration.observe("float64", 0.01, 0.03)
+    assert measured["times"] == 1
+    monkeypatch.setattr(calibration, "_known", {})  # the next one's first plan does
+    cy.calibrate()
     assert measured["times"] == 2
 
 
-def test_faster_runs_renew_them_and_short_ones_do_not(measured):
-    cy.calibrate("float32")
+def test_young_figures_are_kept(measured, tmp_path):
+    """It is the model that differs then."""
+    cy.calibrate()
+    assert not any(calibration.observe("float64", 0.01, 0.03) for _ in range(9))
+    assert len(list(tmp_path.rglob("calibration-float64-*.json"))) == 1
+
+
+def test_faster_runs_count_and_short_ones_do_not(measured, monkeypatch, tmp_path):
+    cy.calibrate()
+    forget_and_age(monkeypatch, tmp_path, hours=2)
     for _ in range(9):
-        assert not calibration.observe("float32", 1e-4, 1e-3)
+        assert not calibration.observe("float64", 1e-4, 1e-3)
         assert not calibration.observe("int64", 1.0, 9.0)
-    assert [calibration.observe("float32", 0.1, 0.06) for _ in range(3)] == [False, False, True]
+    assert [calibration.observe("float64", 0.1, 0.06) for _ in range(3)] == [False, False, True]
 
 
 def test_damaged_files_are_measured_again(measured, monkeypatch, tmp_path):
