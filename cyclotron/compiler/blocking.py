@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cyclotron import _core
 from cyclotron.compiler.recurrences import Recurrences, recurrences_of
@@ -15,6 +18,15 @@ from cyclotron.support.errors import LegalityError, ShapeError
 from cyclotron.support.tables import html_table
 
 _MOST = (1 << 31) - 1
+
+# The elements that each mask keeps.
+_KEEPS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
+    "lower": np.tril,
+    "upper": np.triu,
+    "below": lambda ones: np.tril(ones, -1),
+    "above": lambda ones: np.triu(ones, 1),
+    "diagonal": lambda ones: np.tril(np.triu(ones)),
+}
 
 Tile = int | str | Mapping[str, int] | None
 
@@ -102,7 +114,8 @@ class Blocking:
                 code="CYC231",
                 help="leave out `tile`, which compiles the kernel on scalars",
             )
-        return Recurrences(self._core.system, self._constants)
+        masks = {mask.name: _KEEPS[mask.kind](np.ones(mask.shape, dtype=bool)) for mask in self._core.masks}
+        return Recurrences(self._core.system, {**self._constants, **masks})
 
     def explain(self) -> str:
         """Tell why tiles are what they are, in the kernel's names.

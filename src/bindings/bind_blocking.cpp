@@ -13,6 +13,7 @@ namespace cyclotron::bindings {
 void bind_blocking(py::module_& module) {
   using blocking::Blocking;
   using blocking::IndexClass;
+  using blocking::MaskInput;
   using blocking::TileClass;
   py::class_<TileClass>(module, "TileClass", "Tiles of a tensor that the same operators compute.")
       .def_readonly("tensor", &TileClass::tensor)
@@ -26,9 +27,14 @@ void bind_blocking(py::module_& module) {
       .def_readonly("tile", &IndexClass::tile)
       .def_readonly("extent", &IndexClass::extent)
       .def_readonly("reason", &IndexClass::reason);
+  py::class_<MaskInput>(module, "MaskInput", "A constant input that keeps a triangle of tiles.")
+      .def_readonly("name", &MaskInput::name)
+      .def_readonly("kind", &MaskInput::kind)
+      .def_readonly("shape", &MaskInput::shape);
   py::class_<Blocking>(module, "Blocking", "A kernel in tiles.")
       .def_readonly("indices", &Blocking::indices)
       .def_readonly("classes", &Blocking::classes)
+      .def_readonly("masks", &Blocking::masks)
       .def_readonly("system", &Blocking::system)
       .def_readonly("complete", &Blocking::complete);
   module.def(

@@ -165,6 +165,7 @@ class Blocker {
     result.system = system_;
     if (result.complete) {
       result.system = tiles.take();
+      result.masks = tiles.masks();
       recurrence::verify(result.system);
     }
     return result;

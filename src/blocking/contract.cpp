@@ -1,5 +1,8 @@
 #include "contract.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -53,9 +56,62 @@ Mask mask_of(const poly::Set& points, const poly::Set& box) {
   return Mask::other;
 }
 
-ExprId masked(const Span& span, ExprId tile, Mask mask) {
-  if (mask != Mask::all) refuse(span, "only a triangle of a tile counts, and no tile operator keeps one");
-  return tile;
+namespace {
+
+std::string name_of(Mask mask) {
+  switch (mask) {
+    case Mask::lower: return "lower";
+    case Mask::upper: return "upper";
+    case Mask::below: return "below";
+    case Mask::above: return "above";
+    case Mask::diagonal: return "diagonal";
+    case Mask::all:
+    case Mask::none:
+    case Mask::other: break;
+  }
+  return "";
+}
+
+}  // namespace
+
+ExprId Emitter::mask(Mask mask, TensorId tensor, const std::vector<poly::Affine>& index,
+                     const poly::Set& tiles) {
+  const auto of = system_.at(tensor);
+  const auto rank = of.shape.size();
+  if (name_of(mask).empty() || rank < 2)
+    refuse(span_, "a condition inside of its tiles keeps no triangle of them");
+  const auto &row = index[rank - 2], &column = index[rank - 1];
+  if (of.tile[rank - 2] != of.tile[rank - 1] || !equal_on(tiles, row, column))
+    refuse(span_, "a triangle of a tile counts that is not on the diagonal of its matrix");
+  MaskInput wanted{"", name_of(mask), {of.shape[rank - 2], of.shape[rank - 1]}};
+  wanted.name = fmt::format("mask_{}_{}_by_{}", wanted.kind, fmt::join(wanted.shape, "x"), of.tile[rank - 2]);
+  const auto same = [&](const recurrence::Tensor& other) { return other.name == wanted.name; };
+  auto known = std::ranges::find_if(system_.tensors, same);
+  const auto id = static_cast<std::size_t>(known - system_.tensors.begin());
+  if (known == system_.tensors.end()) {
+    const auto tile = of.tile[rank - 2];
+    system_.tensors.push_back({wanted.name,
+                               operators::DType::boolean,
+                               recurrence::Role::input,
+                               wanted.shape,
+                               {tile, tile},
+                               true,
+                               span_});
+    masks_.push_back(std::move(wanted));
+  }
+  return access(TensorId(id), {row, column});
+}
+
+ExprId Emitter::masked(ExprId expr, Mask keep, TensorId tensor, const std::vector<poly::Affine>& index,
+                       const poly::Set& tiles) {
+  if (keep == Mask::all) return expr;
+  return apply(Op::where, {mask(keep, tensor, index, tiles), expr, constant(0)});
+}
+
+ExprId Emitter::with_ones(ExprId expr, Mask keep, TensorId tensor, const std::vector<poly::Affine>& index,
+                          const poly::Set& tiles) {
+  const auto ones = apply(Op::where, {mask(Mask::diagonal, tensor, index, tiles), constant(1), expr});
+  return masked(ones, keep, tensor, index, tiles);
 }
 
 namespace {
@@ -79,7 +135,8 @@ class Contraction {
     if (const auto mask = result_mask_; mask != Mask::all) {
       if (!has(node, 0) || (cell_.columns > 1 && !has(node, 1)))
         refuse_product("a condition on rows and columns");
-      node.expr = masked(span_, node.expr, mask);
+      const auto own = identity_forms(cell_.tiles.dimensions(), cell_.tiles.dimensions());
+      node.expr = emitter_.masked(node.expr, mask, cell_.tensor, own, cell_.tiles);
     }
     return node;
   }
@@ -111,16 +168,17 @@ class Contraction {
 
   TileNode node_of(const TileFactor& factor) {
     TileNode node{emitter_.access(factor.tensor, factor.tile), axis_of(factor.row), axis_of(factor.column)};
-    if (node.row && node.row == node.column) node = diagonal_of(node);
+    if (node.row && node.row == node.column) node = diagonal_of(node, factor);
     if (factor.conjugate) node.expr = emitter_.apply(Op::conj, {node.expr});
     if (factor.inverse) node.expr = emitter_.apply(Op::divide, {emitter_.constant(1), node.expr});
     return node;
   }
 
   /// The diagonal of a tile, as a column.
-  TileNode diagonal_of(const TileNode& node) {
+  TileNode diagonal_of(const TileNode& node, const TileFactor& factor) {
     if (lengths_[*node.row] == 1) return {node.expr, node.row, std::nullopt};
-    return {emitter_.apply(Op::row_sum, {masked(span_, node.expr, Mask::diagonal)}), node.row, std::nullopt};
+    const auto kept = emitter_.masked(node.expr, Mask::diagonal, factor.tensor, factor.tile, term_.tiles);
+    return {emitter_.apply(Op::row_sum, {kept}), node.row, std::nullopt};
   }
 
   /// Conditions inside keep a triangle of a factor, or of the result.
@@ -161,7 +219,8 @@ class Contraction {
         }
         const auto mask = mask_on(*node.row, *node.column);
         if (mask == Mask::other) refuse_product("a condition");
-        node.expr = masked(span_, node.expr, mask);
+        const auto& factor = term_.factors[n];
+        node.expr = emitter_.masked(node.expr, mask, factor.tensor, factor.tile, term_.tiles);
       }
     }
     if (!(left == term_.inner) && variables >= 2) {

@@ -8,10 +8,16 @@
 
 namespace cyclotron::blocking {
 
+/// Rows and columns that a mask keeps.
+enum class Mask : std::uint8_t { all, lower, upper, below, above, diagonal, none, other };
+/// The mask that keeps these of the points of a box.
+[[nodiscard]] Mask mask_of(const poly::Set& points, const poly::Set& box);
+
 /// Builds expressions of a system over tiles.
 class Emitter {
  public:
-  explicit Emitter(System& system, Span span = {}) : system_(system), span_(std::move(span)) {}
+  Emitter(System& system, std::vector<MaskInput>& masks, Span span)
+      : system_(system), masks_(masks), span_(std::move(span)) {}
 
   recurrence::ExprId access(TensorId tensor, const std::vector<poly::Affine>& index);
   recurrence::ExprId constant(double value);
@@ -19,12 +25,24 @@ class Emitter {
                            operators::Flags flags = 0);
   recurrence::ExprId sum(const std::string& index, recurrence::Region domain, recurrence::ExprId body);
 
+  /// An expression of the tiles of a tensor at `index`, with zeros where the mask keeps nothing.
+  /// Requires: on `tiles`, these are on the tensor's diagonal, else throws LegalityError CYC231.
+  recurrence::ExprId masked(recurrence::ExprId expr, Mask mask, TensorId tensor,
+                            const std::vector<poly::Affine>& index, const poly::Set& tiles);
+  /// The same with ones on the diagonal.
+  recurrence::ExprId with_ones(recurrence::ExprId expr, Mask mask, TensorId tensor,
+                               const std::vector<poly::Affine>& index, const poly::Set& tiles);
+
   /// The operators applied so far, in the names of LAPACK where it has them, each once and in order.
   [[nodiscard]] const std::vector<std::string>& operators() const { return operators_; }
   void note(std::string name);
 
  private:
+  recurrence::ExprId mask(Mask mask, TensorId tensor, const std::vector<poly::Affine>& index,
+                          const poly::Set& tiles);
+
   System& system_;
+  std::vector<MaskInput>& masks_;
   Span span_;
   std::vector<std::string> operators_;
 };
@@ -54,12 +72,5 @@ class Zeros {
 /// Throws LegalityError CYC231 where tile operators have no such product.
 [[nodiscard]] TileNode contract(Emitter& emitter, const Zeros& zeros, const TileTerm& term, const Cell& cell,
                                 const Span& span);
-
-/// Rows and columns that a mask keeps.
-enum class Mask : std::uint8_t { all, lower, upper, below, above, diagonal, none, other };
-/// The mask that keeps these of the points of a box.
-[[nodiscard]] Mask mask_of(const poly::Set& points, const poly::Set& box);
-/// The tile with zeros elsewhere. Throws LegalityError CYC231 where no operator makes it.
-[[nodiscard]] recurrence::ExprId masked(const Span& span, recurrence::ExprId tile, Mask mask);
 
 }  // namespace cyclotron::blocking

@@ -92,10 +92,19 @@ std::vector<TileFactor> take_common_divisors(std::vector<TileTerm>& terms) {
   return common;
 }
 
-/// The part of an operator's tile that is one of its results.
-ExprId factor_of(const Definition& definition, const Span& span, ExprId tile, Role role) {
-  const bool lower = (role == Role::second) != definition.transposed;
-  return masked(span, tile, lower ? Mask::lower : Mask::upper);
+/// The part of an operator's tile that is one of its results; of the tiles of a tensor at `index`.
+ExprId factor_of(Emitter& emitter, const Definition& definition, Role role, TensorId tensor,
+                 const std::vector<poly::Affine>& index, const poly::Set& tiles) {
+  const auto tile = emitter.access(tensor, index);
+  const bool second = role == Role::second;
+  if (definition.recipe == Recipe::ldl) {
+    if (second)
+      return emitter.apply(Op::row_sum, {emitter.masked(tile, Mask::diagonal, tensor, index, tiles)});
+    return emitter.with_ones(tile, Mask::lower, tensor, index, tiles);
+  }
+  const auto mask = second != definition.transposed ? Mask::lower : Mask::upper;
+  return second ? emitter.with_ones(tile, mask, tensor, index, tiles)
+                : emitter.masked(tile, mask, tensor, index, tiles);
 }
 
 /// The first cell's tiles over those of the other that are computed with them.
@@ -213,7 +222,7 @@ ExprId TileSystem::piece(Emitter& emitter, const Cell& cell, const TilePiece& pi
 
 void TileSystem::add(std::size_t number, const Cell& cell) {
   const Span span = cell.pieces.empty() ? Span{} : cell.pieces.front().span;
-  Emitter emitter(tiles_, span);
+  Emitter emitter(tiles_, masks_, span);
   // Pieces that one list of terms is right for are one.
   std::vector<TilePiece> groups;
   for (const auto& piece : cell.pieces) {
@@ -240,7 +249,8 @@ void TileSystem::add(std::size_t number, const Cell& cell) {
     auto whole = group;
     whole.terms = merge(cell, {group}).value();
     auto expr = piece(emitter, cell, whole);
-    expr = masked(group.span, expr, mask);
+    const auto rank = cell.tiles.dimensions();
+    expr = emitter.masked(expr, mask, cell.tensor, identity_forms(rank, rank), cell.tiles);
     result = result ? emitter.apply(Op::add, {*result, expr}) : expr;
   }
   equation(number, cell, result.value_or(emitter.constant(0)), emitter, span);
@@ -285,7 +295,7 @@ void TileSystem::add(std::size_t number, const Component& component, const Match
                      std::optional<std::size_t> other, const Cell* other_cell) {
   const auto& cell = component.cells.front();
   const Span span = cell.pieces.front().span;
-  Emitter emitter(tiles_, span);
+  Emitter emitter(tiles_, masks_, span);
   const bool inverse = match.definition.recipe == Recipe::inverse;
   const auto residual = inverse ? ExprId{} : total(emitter, cell, match.residual, span);
   const auto expr = solved(emitter, match, residual);
@@ -317,7 +327,8 @@ void TileSystem::factored(Emitter& emitter, std::size_t number, const Component&
   const bool result_first = first == cell.tensor;
   const auto part = [&](std::size_t of, const Cell& target, const std::vector<poly::Affine>& index,
                         Role role) {
-    equation(of, target, factor_of(match.definition, span, emitter.access(both, index), role), emitter, span);
+    equation(of, target, factor_of(emitter, match.definition, role, both, index, target.tiles), emitter,
+             span);
   };
   part(number, cell, identity_forms(rank, rank), result_first ? Role::result : Role::second);
   part(other, other_cell, back_to(cell, component.other_tile, span),

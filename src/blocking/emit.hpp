@@ -26,6 +26,7 @@ class TileSystem {
   [[nodiscard]] std::string equation_of(std::size_t number) const;
   /// The system, without tensors that nothing needs any more.
   [[nodiscard]] System take() const;
+  [[nodiscard]] const std::vector<MaskInput>& masks() const { return masks_; }
 
  private:
   struct Added {
@@ -46,6 +47,7 @@ class TileSystem {
   const System& scalars_;
   Zeros zeros_;
   System tiles_;
+  std::vector<MaskInput> masks_;
   std::vector<bool> gone_;  ///< By tensor of the scalars.
   std::map<std::size_t, Added> added_;
 };

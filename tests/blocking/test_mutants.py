@@ -84,11 +84,13 @@ def outcome(name, text, n, m, tile):
     except cy.CyclotronError:
         return "refused"
     try:
-        result = cy.run(program).output
+        results = cy.run(program).outputs.values()
     except cy.ExecutionError:
         assert not np.isfinite(expected).all()
         return "fails"
-    np.testing.assert_allclose(result, expected, rtol=1e-7, atol=1e-9, err_msg=text)
+    all_expected = expected if isinstance(expected, tuple) else (expected,)
+    for result, wanted in zip(results, all_expected, strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=1e-7, atol=1e-9, err_msg=text)
     return "right"
 
 

@@ -141,6 +141,50 @@ def kernel(A):
                 F[i, j] -= F[i, k] * F[k, j]
     return F
 """,
+    "lu": """
+def kernel(A):
+    n = A.shape[0]
+    L = cy.zeros_like(A)
+    U = cy.zeros_like(A)
+    for i in range(n):
+        for j in range(n):
+            if i <= j:
+                U[i, j] = A[i, j] - sum(L[i, k] * U[k, j] for k in range(i))
+            else:
+                L[i, j] = (A[i, j] - sum(L[i, k] * U[k, j] for k in range(j))) / U[j, j]
+            if i == j:
+                L[i, j] = 1.0
+    return L, U
+""",
+    "ldl": """
+def kernel(A):
+    n = A.shape[0]
+    L = cy.zeros_like(A)
+    D = cy.empty(n)
+    for j in range(n):
+        D[j] = A[j, j] - sum(L[j, k] * L[j, k] * D[k] for k in range(j))
+        L[j, j] = 1.0
+        for i in range(j + 1, n):
+            L[i, j] = (A[i, j] - sum(L[i, k] * L[j, k] * D[k] for k in range(j))) / D[j]
+    return L, D
+""",
+    "syrk": """
+def kernel(A):
+    n = A.shape[0]
+    C = cy.zeros((n, n))
+    for i in range(n):
+        for j in range(i + 1):
+            C[i, j] = sum(A[i, k] * A[j, k] for k in range(A.shape[1]))
+    return C
+""",
+    "trmm": """
+def kernel(L, B):
+    C = cy.empty_like(B)
+    for i in range(B.shape[0]):
+        for j in range(B.shape[1]):
+            C[i, j] = sum(L[i, k] * B[k, j] for k in range(i + 1))
+    return C
+""",
     "trtri": """
 def kernel(L):
     n = L.shape[0]
@@ -191,5 +235,13 @@ def arguments(name, n, m, seed=0):
             packed[k + 1 :, k] /= packed[k, k]
             packed[k + 1 :, k + 1 :] -= np.outer(packed[k + 1 :, k], packed[k, k + 1 :])
         return (definite,), packed
+    if name in ("lu", "ldl"):
+        (given,), packed = arguments("lu_in_place", n, m, seed)
+        lower = np.tril(packed, -1) + np.eye(n)
+        return (given,), (lower, np.triu(packed) if name == "lu" else np.diagonal(packed))
+    if name == "syrk":
+        return (tall,), np.tril(tall @ tall.T)
+    if name == "trmm":
+        return (matrix, wide), np.tril(matrix) @ wide
     assert name == "trtri"
     return (matrix,), np.linalg.inv(np.tril(matrix))

@@ -33,12 +33,20 @@ struct IndexClass {
   std::string reason;       ///< Of a tile that is not as asked for.
 };
 
+/// A constant input of truth values that keeps a triangle of tiles: `kind` is lower, upper, below, above or diagonal.
+struct MaskInput {
+  std::string name;
+  std::string kind;
+  std::vector<std::int64_t> shape;
+};
+
 /// A kernel in tiles.
 struct Blocking {
   std::vector<IndexClass> indices;
   std::vector<TileClass> classes;
-  recurrence::System system;  ///< Over tiles; of scalars as it was where a class matches nothing.
-  bool complete = false;      ///< Every class has its operators.
+  std::vector<MaskInput> masks;  ///< Among the inputs of the system.
+  recurrence::System system;     ///< Over tiles; of scalars as it was where a class matches nothing.
+  bool complete = false;         ///< Every class has its operators.
 };
 
 /// Blocks a verified system of equations on scalars.
