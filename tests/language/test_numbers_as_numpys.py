@@ -151,6 +151,31 @@ def zero_is_added_to_a_carried_number(v):
     return total
 
 
+def parts_of_pythons_numbers(w):
+    truths = any(w[k] > 0 for k in range(2)) + all(w[k] > 0 for k in range(2))
+    return cy.real(truths) * w, cy.imag(truths) + w, cy.real(w[0] > 1) + w
+
+
+def largest_without_some(v):
+    y = cy.zeros(4, dtype="float64")
+    for i in range(4):
+        y[i] = max(v[k] for k in range(4) if k != 1)
+    return (
+        max(v[k] for k in range(4) if k != 0),
+        min(v[k] for k in range(4) if k != 2),
+        max(v[k] > 0 for k in range(4) if k != 2),
+        y + max(k * k for k in range(4) if k % 3 != 1),
+    )
+
+
+def folds_that_skip_the_first(v):
+    return (
+        sum(v[k] for k in range(4) if k != 0) + v,
+        any(v[k] > 9 for k in range(4) if k != 0) + v,
+        math.prod(v[k] for k in range(4) if k != 0) + v,
+    )
+
+
 def between_infinite_points(v):
     xp, fp = cy.array([0.0, 1.0, 2.0, np.inf]), cy.array([-np.inf, np.inf, 4.0, 4.0])
     x = cy.array([-np.inf, -0.0, 0.5, 1.0, 1.5, 2.0, 3.0, np.inf, np.nan])
@@ -200,6 +225,12 @@ def as_numpy(kernel, arguments):
         (zero_is_added_to_elements, [V]),
         (zero_is_added_to_a_carried_number, [V]),
         (between_infinite_points, [V]),
+        (parts_of_pythons_numbers, [W]),
+        (largest_without_some, [V]),
+        (largest_without_some, [np.array([1.0, np.nan, np.nan, -2.0])]),
+        (largest_without_some, [np.array([np.nan, 1.0, 2.0, 3.0])]),
+        (largest_without_some, [N]),
+        (folds_that_skip_the_first, [V]),
     ],
     ids=lambda one: getattr(one, "__name__", ""),
 )

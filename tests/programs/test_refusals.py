@@ -138,7 +138,7 @@ def halves(A):
 def maximum_with_a_gap(A):
     X = cy.empty_like(A)
     for i in range(A.shape[0]):
-        X[i] = max(A[k] for k in range(A.shape[0]) if k != 1)
+        X[i] = max(A[k] for k in range(A.shape[0]) if k != i)
     return X
 
 

@@ -14,10 +14,18 @@ from cyclotron.language.trace.assign import new_array
 from cyclotron.language.trace.branches import chosen_array
 from cyclotron.language.trace.conditions import Parted, as_element, every, some, taken, truth
 from cyclotron.language.trace.loops import as_condition, range_domain
-from cyclotron.language.trace.statement import Statement
+from cyclotron.language.trace.statement import Scope, Statement
 from cyclotron.language.trace.trace import Trace, active_trace
 from cyclotron.language.values import operations
-from cyclotron.language.values.affine import EVERYWHERE, Affine, Index, Region, affine, intersection
+from cyclotron.language.values.affine import (
+    EVERYWHERE,
+    Affine,
+    Constraint,
+    Index,
+    Region,
+    affine,
+    intersection,
+)
 from cyclotron.language.values.array import LazyArray, SymbolicArray, combine, operand
 from cyclotron.language.values.broadcasting import same, text
 from cyclotron.language.values.condition import Condition, Extremum, Piecewise, tested
@@ -36,7 +44,7 @@ from cyclotron.language.values.nodes import (
 )
 from cyclotron.language.values.operations import array_of, element, where_of_numpy
 from cyclotron.language.values.ranges import range_of_reduction
-from cyclotron.language.values.region import is_empty, project
+from cyclotron.language.values.region import extent, indices_of, is_empty, project
 from cyclotron.language.values.scalar_type import ScalarType, promote
 from cyclotron.language.values.scalars import as_python, explicit_cast
 from cyclotron.language.values.source_span import here, shape_error, trace_error
@@ -425,7 +433,11 @@ def _reduce(
         if where is not None:
             condition, data = _filter(kind, where(value))
             scope.region = intersection(scope.region, condition.region)
+            if len(scope.region) > 1:
+                scope.region = _with_points(trace.region(), scope.region)
         term = _term_of(body, value, kind, scope.region)
+        if kind not in _NEUTRAL and len(scope.region) > 1:
+            term = _fill_gaps(scope, index, term, lambda first: body(_at(value, index, first)))
         if data is not None:
             neutral = bool(_NEUTRAL[kind]) if _is_truth(term) else _NEUTRAL[kind]
             term = operations.where(data, term, neutral)
@@ -448,6 +460,31 @@ def _reduce(
     known = range_of_reduction(kind, index, region, expression.type.range)
     result = Reduce(kind, index, region, expression, span, replace(expression.type, range=known))
     return _of_nothing(result) if nothing and expression.dtype != "bool" else result
+
+
+def _with_points(around: Region, region: Region) -> Region:
+    """The parts of a region that have points, where some have."""
+    found = tuple(part for part in region if not builtins.all(map(is_empty, intersection(around, (part,)))))
+    return found or region
+
+
+def _at(value: Affine, index: Index, place: int) -> Affine:
+    return value.substitute({index: Affine({}, place)})
+
+
+def _fill_gaps(scope: Scope, index: Index, term: object, term_at: Callable[[int], object]) -> object:
+    """The term of a maximum or minimum whose range a filter leaves with gaps, without these.
+
+    There it is the first term once more, which changes nothing: it does not even replace NaN in Python's.
+    """
+    region = scope.region
+    ends = extent(region, index)
+    if ends is None or indices_of(region) != [index]:  # another range at other points
+        return term
+    first, last = (Affine({}, end) for end in ends)
+    at = Affine({index: 1}, 0)
+    scope.region = ((Constraint(at.plus(first.times(-1))), Constraint(last.plus(at.times(-1)))),)
+    return operations.where(Condition(region), term, term_at(ends[0]))
 
 
 def _of_nothing(value: Reduce) -> Element:

@@ -41,7 +41,7 @@ def range_of_operator(op: str, given: Sequence[ValueRange | None]) -> ValueRange
     if len(ranges) < len(given):
         return None
     ends = [end for one in ranges for end in one]
-    if op in ("where", "maximum", "minimum"):
+    if op in ("where", "maximum", "minimum", "real"):
         return min(ends), max(ends)
     if op == "power":
         return _range_of_power(*ranges)

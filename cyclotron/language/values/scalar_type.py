@@ -15,7 +15,12 @@ from cyclotron.language.values.ranges import ValueRange, range_of_operator
 from cyclotron.language.values.source_span import shape_error
 from cyclotron.support.errors import ShapeError
 
-_ARITHMETIC = frozenset([*SIGNS, "negative", "absolute", "bit_not"]) - {"bit_and", "bit_or", "bit_xor"}
+_PARTS = frozenset(["real", "imag"])
+_ARITHMETIC = (frozenset([*SIGNS, "negative", "absolute", "bit_not"]) | _PARTS) - {
+    "bit_and",
+    "bit_or",
+    "bit_xor",
+}
 _COMPARISONS = frozenset(["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"])
 _EXTREMA = frozenset(["maximum", "minimum", "first_maximum", "first_minimum"])
 _LOGIC = frozenset(["where", "logical_and", "logical_or", "logical_not"]) | _EXTREMA
@@ -96,7 +101,7 @@ def promote(op: str, *types: ScalarType) -> tuple[str, ScalarType]:
     result = common
     if entry.typing != "select":
         try:
-            result = entry.numpy(*samples).dtype
+            result = np.asarray(entry.numpy(*samples)).dtype
         except TypeError:
             raise undefined(op, common.name) from None
     inner = common if entry.typing in ("truth", "part") else result
