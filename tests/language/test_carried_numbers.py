@@ -285,3 +285,18 @@ def test_types_that_change_again_are_refused() -> None:
     ) as error:
         ever_wider.compile(np.ones(4, dtype="float32"), np.ones(4, dtype="int32"))
     assert error.value.code == "CYC120"
+
+
+@pytest.mark.parametrize("a", [3, 2.5, np.float32(2), np.array(2.0), np.arange(3.0)], ids=repr)
+def test_names_that_start_with_an_argument(a):
+    def kernel(u, a):
+        t, s = a, a * 2
+        for i in range(3):
+            t = t + u[i]
+            s *= u[i] + 1
+        return t + u, s + u
+
+    u = np.array([0.5, -1.5, 2.0])
+    expected = kernel(u, np.copy(a)[()])
+    for found, right in zip(cy.kernel(kernel)(u, a), expected, strict=True):
+        np.testing.assert_array_equal(found, right, strict=True)

@@ -169,7 +169,7 @@ class ArrayNames:
     def _has_axes(self, node: ast.AST) -> bool:
         """Return whether an expression that may be an array is no element, nor computed of elements alone."""
         if isinstance(node, ast.Name):
-            return node.id in self._names and node.id not in self._elements
+            return node.id in self._names - self._elements - self._perhaps
         if isinstance(node, ast.Subscript):
             return _takes_several(node) and self._has_axes(node.value)
         if isinstance(node, ast.Call) and lookup(NEW_ARRAYS, self._source.meaning(node.func)) is not None:
