@@ -68,7 +68,12 @@ def compile_kernel(
             dump.recurrences(recurrences, schedule, target)
             program = _compile(kernel, recurrences, schedule, target)
             if schedule is None and machine is None and tile is None:
-                program = program.with_placements(_placements(kernel, recurrences, cache, traced))
+                placements = (
+                    _placements(kernel, recurrences, cache, traced)
+                    if program.recurrences.core is recurrences.core
+                    else _placements_of(kernel, program.recurrences)  # in the order of the array's sums
+                )
+                program = program.with_placements(placements)
         except CyclotronError as error:
             dump.error(error)
             raise
@@ -113,9 +118,13 @@ def _placements(
 ) -> Placements[Program]:
     placements = cache.placements.get(traced)
     if placements is None:
-        placements = Placements(recurrences, functools.partial(_compile, kernel, recurrences, quiet=True))
+        placements = _placements_of(kernel, recurrences)
         insert(cache.placements, traced, placements)
     return placements
+
+
+def _placements_of(kernel: Kernel, recurrences: Recurrences) -> Placements[Program]:
+    return Placements(recurrences, functools.partial(_compile, kernel, recurrences, quiet=True))
 
 
 def _warn(compiled: _core.Compiled, quiet: bool) -> bool:

@@ -2,7 +2,8 @@
 
 The simulator keeps the array that the compiler finds, a PE for each element. A thread or a rank is worth some
 thousand elements: there a program of scalars is one PE, or one for each worker, in an order that adds in the
-order of the equations. All these programs have the same bits.
+order of the equations: those of the array, where that reduces from both ends, which few orders of one PE do.
+All these programs have the same bits.
 """
 
 from __future__ import annotations

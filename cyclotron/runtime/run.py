@@ -60,7 +60,8 @@ def run(
         it was compiled without a schedule and a machine, and its elements are scalars, ``local`` and ``mpi``
         run a program that is placed on their threads or ranks instead, `Result.program`: one PE for each, or
         one in all where that is faster, with the bits of the array of PEs that ``sim`` runs; an array of at
-        most 64 PEs runs as it is.
+        most 64 PEs runs as it is. Reductions of whole arrays promise no order: a kernel's are done there in
+        the order of the elements, a program's in the order of its array.
     *inputs : ndarray, Blocked or Distributed
         One for each input tensor, in order, with the shape and dtype that the program was compiled for; by
         default those bound at compile time. Where one is distributed and the backend ``mpi``, the outputs

@@ -114,6 +114,24 @@ def test_rounding_is_that_of_the_array():
     assert expected.tobytes() == terms.tobytes()
 
 
+@cy.kernel
+def normalised(A, x):
+    y = A @ x
+    return y / cy.sum(y * y)
+
+
+def test_sums_from_both_ends_have_the_bits_of_the_array():
+    """Reductions of whole arrays promise no order; the array's is that of all backends."""
+    program = normalised.compile(random(9, 9), random(9))
+    assert program.schedule.to_dict()["inwards"]
+    for _ in range(5):
+        inputs = random(9, 9), random(9)
+        array = cy.run(program, *inputs, backend="sim").output
+        for backend in ("local", "mpi"):
+            result = cy.run(program, *inputs, backend=backend, **({"ranks": 2} if backend == "mpi" else {}))
+            np.testing.assert_array_equal(result.output, array)
+
+
 def test_the_innermost_loop_of_long_products_has_no_sum():
     A, B = random(80, 50), random(50, 90)
     assert cy.run(matmul, A, B).program.schedule.time_indices == ("i", "k", "j")
