@@ -99,3 +99,35 @@ def test_machines_without_hazards_measure_as_ever(tmp_path):
         except cy.DeadlockError:
             continue
         assert random_machines.measured(simulated(other, event_limit=0)) == expected
+
+
+@cy.kernel
+def meeting(A):
+    """In each step two PEs of the line broadcast to all, one of them from each end."""
+    n = len(A)
+    X = cy.empty(n)
+    Z = cy.empty(n)
+    Y = cy.empty(n)
+    for i in range(n):
+        X[i] = A[i] + 1
+    for i in range(n):
+        Z[i] = A[i] + 2
+    for i in range(n):
+        Y[i] = sum(X[k] * Z[n - 1 - k] for k in range(n))
+    return Y
+
+
+@pytest.mark.timeout(1200)
+def test_several_senders_on_one_bus():
+    rng = random.Random(SEED)
+    schedule = cy.Schedule().space("i").time("k").broadcast("X", along="i").broadcast("Z", along="i")
+    program = meeting.compile(cy.spec(5), schedule=schedule)
+    waits = 0
+    for _ in range(PROGRAMS // 3):
+        other = hazardous(rng, random_machines.retimed(rng, program))
+        other = other.with_machine(dataclasses.replace(other.machine, shared_links=True))
+        if (result := agrees(other)) is not None:
+            accounts.check(result)
+            assert result.critical_path().cycles == result.cycles
+            waits += bool((result.messages["sent"] > result.messages["placed"]).any())
+    assert waits > PROGRAMS // 12
