@@ -1,8 +1,12 @@
 """Cyclotron compiles recurrences, written as plain NumPy-style Python, into one small program for each
 processing element of a spatial machine, and runs them on a simulator, on threads and on MPI ranks."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from cyclotron import il
-from cyclotron.kernel import Kernel, kernel
+from cyclotron.kernel import SEARCHES, Kernel, kernel
 from cyclotron.language.functions import debug, random
 from cyclotron.language.functions.constants import CONSTANTS
 from cyclotron.language.functions.registry import PUBLIC
@@ -13,10 +17,23 @@ from cyclotron.support.errors import CyclotronError
 from cyclotron.support.lazy import lazy_names
 from cyclotron.support.tracebacks import trim_shown
 
+if TYPE_CHECKING:
+    from cyclotron.schedule.schedule import Schedule
+
 __version__ = VERSION
 
 globals().update(PUBLIC, **CONSTANTS)  # type checkers read __init__.pyi
 trim_shown(CyclotronError)
+
+
+def _best_schedule(*args: Any) -> Schedule:
+    """Search with the mapper, which few users need: it is imported here."""
+    from cyclotron.mapper.map import best_schedule
+
+    return best_schedule(*args)
+
+
+SEARCHES["best"] = _best_schedule
 
 _HOMES = {
     "cache": ["cache"],
@@ -41,6 +58,8 @@ _HOMES = {
     "machine.machine": ["Machine"],
     "machine.memory": ["Memory"],
     "machine.parts": ["PE", "Chiplets", "Control", "Link", "Unit"],
+    "mapper.map": ["map"],
+    "mapper.mappings": ["Mappings"],
     "mpi.distribute": ["distribute"],
     "mpi.distributed_array": ["Distributed"],
     "mpi.layout": ["Layout"],

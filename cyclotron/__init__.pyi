@@ -203,6 +203,8 @@ from cyclotron.machine.link_map import LinkMap
 from cyclotron.machine.machine import Machine
 from cyclotron.machine.memory import Memory
 from cyclotron.machine.parts import PE, Chiplets, Control, Link, Unit
+from cyclotron.mapper.map import map
+from cyclotron.mapper.mappings import Mappings
 from cyclotron.mpi.distribute import distribute
 from cyclotron.mpi.distributed_array import Distributed
 from cyclotron.mpi.layout import Layout
@@ -256,6 +258,7 @@ __all__ = [
     "Link",
     "LinkMap",
     "Machine",
+    "Mappings",
     "Memory",
     "Network",
     "PeClass",
@@ -401,6 +404,7 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "machines",
+    "map",
     "matmul",
     "max",
     "maximum",

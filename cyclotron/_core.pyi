@@ -666,6 +666,9 @@ def compile(system: System, schedule: Schedule | None, machine: Machine) -> Comp
 def dependences(system: System) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The statements of the loop nest that spells a system, and their dependences."""
 
+def elements_by_place(system: System, space: Sequence[str]) -> list[dict[str, Any]]:
+    """How many elements of each input are used at each place."""
+
 def fetch_cycles(program: Program, tensor: int, *, progress: Callable[[float], bool] | None = None) -> int:
     """Simulate the STOREs of a resident output alone."""
 
@@ -688,6 +691,12 @@ def isl_version() -> str:
 
 def least_depths(program: Program, limit: int) -> dict[str, Any]:
     """The least depths of each channel, without deadlock and without a stall."""
+
+def longest_chain(system: System, machine: Machine, *, most: int) -> int | None:
+    """Cycles of the longest chain of operators; None where there are more points than that."""
+
+def operations_by_place(system: System, machine: Machine, space: Sequence[str]) -> list[dict[str, Any]]:
+    """How many operations of a system there are at each place, and the cycles of each at least."""
 
 def operators() -> list[Operator]:
     """The registry."""

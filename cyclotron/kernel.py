@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
 
 from cyclotron import graph, language
 from cyclotron.compiler.blocking import Blocking, Tile, block_kernel
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _P = ParamSpec("_P")
 _Q = ParamSpec("_Q")
 _R = TypeVar("_R")
+# Searches for a schedule by name, from kernel, arguments and machine: layers above enter theirs.
+SEARCHES: dict[str, Callable[..., Schedule]] = {}
 _PUBLIC = (
     *("name", "file", "first_line", "number", "signature", "source"),
     *("block", "compile", "graph", "il", "recurrences", "reference"),
@@ -88,7 +90,7 @@ class Kernel(language.Kernel, Generic[_P, _R]):
     def compile(
         self,
         *args: Any,
-        schedule: Schedule | None = None,
+        schedule: Schedule | Literal["best"] | None = None,
         machine: Machine | None = None,
         tile: Tile = None,
         **kwargs: Any,
@@ -99,9 +101,11 @@ class Kernel(language.Kernel, Generic[_P, _R]):
         ----------
         *args : ndarray, Blocked or Spec
             One for each parameter; arrays are bound as the default inputs.
-        schedule : Schedule, optional
-            By default the fastest of as many legal ones as are tried, by the simulator; of those within 5 %
-            the one on the fewest PEs. Where a much faster one was refused, a `PerformanceWarning` says why.
+        schedule : Schedule or "best", optional
+            "best": that of the best mapping which `cyclotron.map` finds in its usual time, once for the same
+            shapes and machine. By default the fastest of as many legal ones as are tried, by the simulator;
+            of those within 5 % the one on the fewest PEs. Where a much faster one was refused, a
+            `PerformanceWarning` says why.
         machine : Machine, optional
             By default one that is large enough.
         tile : int, "auto", or dict of str to int, optional
@@ -122,7 +126,15 @@ class Kernel(language.Kernel, Generic[_P, _R]):
         ShapeError
             CYC232 if `tile` is no length, or names no index.
         """
-        return compile_kernel(self, self.bind(*args, **kwargs), schedule, machine, tile)
+        search = SEARCHES.get(schedule) if isinstance(schedule, str) else None
+        if search and tile is not None:
+            raise ScheduleError(
+                f"the best schedule is searched for the kernel on scalars, and tile={tile!r} makes another",
+                code="CYC301",
+                help="block the arguments (cy.blocked), or choose among tiles: cy.map(..., tiles=...)",
+            )
+        chosen: Any = search(self, args, kwargs, machine) if search else schedule
+        return compile_kernel(self, self.bind(*args, **kwargs), chosen, machine, tile)
 
     def block(self, *args: Any, tile: Tile = None, **kwargs: Any) -> Blocking:
         """Find the tile operators that compute the kernel in tiles, without compiling it.

@@ -181,6 +181,19 @@ class Program:
         """Bytes of memory that the fullest PE needs."""
         return max((int(c.memory_bytes) for c in self.core.classes), default=0)
 
+    @functools.cached_property
+    def cycles(self) -> int:
+        """Simulated clock cycles of a run, of time alone: no data is needed; loops run to their bounds.
+
+        Raises
+        ------
+        DeadlockError
+            If the channels are too shallow for the program.
+        """
+        with errors_at_call():
+            timing = _core.simulate(self.core, [], functional=False, event_limit=0, engine="auto")
+        return int(timing["cycles"])
+
     @property
     def notes(self) -> dict[str, str]:
         """Provenance: the schedule as text, and the time function for unit costs where there is one."""

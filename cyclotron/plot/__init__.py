@@ -15,6 +15,7 @@ from cyclotron.plot._explore import Exploration, explore
 from cyclotron.plot._gantt import timeline
 from cyclotron.plot._heatmap import utilization
 from cyclotron.plot._iteration import iteration_space
+from cyclotron.plot._mappings import mappings
 from cyclotron.plot._memory import memory
 from cyclotron.plot._node import node
 from cyclotron.plot._pareto import pareto
@@ -46,6 +47,7 @@ __all__ = [
     "explore",
     "heat_map_svg",
     "iteration_space",
+    "mappings",
     "memory",
     "memory_map_svg",
     "node",

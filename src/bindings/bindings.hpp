@@ -15,6 +15,7 @@ void bind_schedule(pybind11::module_& module);
 void bind_dataflow(pybind11::module_& module);
 void bind_program(pybind11::module_& module);
 void bind_driver(pybind11::module_& module);
+void bind_work(pybind11::module_& module);
 void bind_proof(pybind11::module_& module);
 void bind_counters(pybind11::module_& module);
 void bind_runtime(pybind11::module_& module);

@@ -14,6 +14,7 @@ PYBIND11_MODULE(_core, module) {
   cyclotron::bindings::bind_dataflow(module);
   cyclotron::bindings::bind_program(module);
   cyclotron::bindings::bind_driver(module);
+  cyclotron::bindings::bind_work(module);
   cyclotron::bindings::bind_proof(module);
   cyclotron::bindings::bind_counters(module);
   cyclotron::bindings::bind_runtime(module);

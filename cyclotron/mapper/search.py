@@ -1,0 +1,308 @@
+"""Best-first branch and bound over the space of mappings; the simulator decides among what bounds leave."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from cyclotron import _core
+from cyclotron.machine.machine import Machine
+from cyclotron.mapper.evaluate import Measured, Refused, evaluate
+from cyclotron.mapper.space import Operand, Partial, Space
+from cyclotron.schedule.schedule import Schedule
+
+__all__ = ["Limits", "Outcome", "Problem", "search"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One system to map, for one choice of tiles.
+
+    Attributes
+    ----------
+    system : _core.System
+    machine : Machine
+    space : Space
+    tile : tuple of int
+    """
+
+    system: _core.System
+    machine: Machine
+    space: Space
+    tile: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The ends of a search before the space is exhausted.
+
+    Attributes
+    ----------
+    seconds : float or None
+    candidates : int or None
+        Mappings that are compiled.
+    gap : float
+        Share of the best by which another may be better.
+    """
+
+    seconds: float | None
+    candidates: int | None
+    gap: float
+
+
+@dataclass
+class Outcome:
+    """The findings of a search.
+
+    Attributes
+    ----------
+    measured : list of Measured
+        All that compiled, in the order they were tried.
+    refused : list of Refused
+    pruned : Counter
+        By reason, how many subtrees were not looked into.
+    bound : int
+        No mapping of the space has fewer cycles, or less of the first objective.
+    ended : str
+        Why: ``"exhausted"``, ``"gap"``, ``"time"``, ``"candidates"`` or ``"interrupted"``.
+    seconds : float
+        Of processor time.
+    """
+
+    measured: list[Measured] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    pruned: Counter[str] = field(default_factory=Counter)
+    bound: int = 0
+    ended: str = "exhausted"
+    seconds: float = 0.0
+
+    @property
+    def tried(self) -> int:
+        """Mappings that were compiled."""
+        return len(self.measured) + len(self.refused)
+
+
+@dataclass(order=True)
+class _Node:
+    """A partial mapping on the heap, in the order of its key; `guess` is no bound."""
+
+    key: tuple[float, ...]
+    bound: int = field(compare=False)
+    guess: float = field(compare=False)
+    problem: Problem = field(compare=False)
+    partial: Partial = field(compare=False)
+
+
+class Search:
+    """One search.
+
+    What is tried first is a guess, and what is proven is not: an estimate of the placement, then, where space
+    and folds are chosen, what they take with the compiler's own movements and order, and for each other
+    choice what it may save. Movements that were refused in a placement come later than others.
+
+    Parameters
+    ----------
+    problems : sequence of Problem
+        One a choice of tiles.
+    objectives : sequence of str
+        The first decides; the others among those that are equal in it.
+    limits : Limits
+    progress : callable
+        Told the share of the time or of the candidates that is used.
+    """
+
+    def __init__(
+        self,
+        problems: Sequence[Problem],
+        objectives: Sequence[str],
+        limits: Limits,
+        progress: Callable[[float], object],
+    ) -> None:
+        self.objectives, self.limits, self.progress = tuple(objectives), limits, progress
+        self.outcome = Outcome()
+        self._numbers = itertools.count()
+        self._seen: dict[tuple[tuple[int, ...], Schedule], Measured | Refused] = {}
+        self._best: int | None = None
+        # The same nodes twice: by what they promise, and by what is proven of them. Placements, and what is
+        # chosen beyond space and folds, take turns: neither waits for what the other only promises.
+        self._promising: tuple[list[_Node], list[_Node]] = ([], [])
+        self._turn = 0
+        self._open: list[tuple[int, int]] = []
+        self._closed: set[int] = set()
+        self._refusals: Counter[tuple[object, ...]] = Counter()
+        for problem in problems:
+            self._push(problem, Partial(), 0.0)
+
+    def run(self) -> Outcome:
+        """Search until a limit is met; Ctrl-C is one, and keeps what was found."""
+        started, clock = time.process_time(), time.monotonic()
+        try:
+            while not (ended := self._ended(clock)):
+                self._step()
+        except KeyboardInterrupt:
+            ended = "interrupted"
+        self.outcome.ended = ended
+        self.outcome.bound = self._bound()
+        self.outcome.seconds = time.process_time() - started
+        return self.outcome
+
+    def _step(self) -> None:
+        """Look into the most promising node; closed at the end, it stays open where that is interrupted."""
+        self._turn = 1 - self._turn
+        node = heapq.heappop(self._promising[self._turn] or self._promising[1 - self._turn])
+        space = node.problem.space
+        if self._is_beaten(node.bound):
+            self.outcome.pruned["bound"] += 1
+        elif space.is_leaf(node.partial):
+            self._try(node.problem, node.partial)
+        else:
+            guess = self._refined(node)
+            for child in space.children(node.partial):
+                self._push(node.problem, child, guess)
+        self._closed.add(int(node.key[-1]))
+
+    def _refined(self, node: _Node) -> float:
+        """Return the guess; where space and folds are chosen, by what the compiler makes of them."""
+        problem, partial = node.problem, node.partial
+        if partial.space is None or partial.movements or len(partial.shares) < len(partial.space):
+            return node.guess
+        found = self._try(problem, problem.space.completed(partial))
+        if isinstance(found, Refused):
+            return node.guess
+        return found.cycles - sum(
+            _stream_delay(problem, partial, operand) for operand in problem.space.operands
+        )
+
+    def _push(self, problem: Problem, partial: Partial, guess: float) -> None:
+        bound = problem.space.bound(partial) if self.objectives[0] == "cycles" else 0
+        if self._is_beaten(bound):
+            self.outcome.pruned["bound"] += 1
+            return
+        if (
+            partial.space is not None
+            and len(partial.shares) < len(partial.space) + 1
+            and not partial.movements
+        ):
+            guess = problem.space.estimate(partial.space)
+            guess *= bound / max(1, problem.space.bound(Partial(partial.space)))
+        number = next(self._numbers)
+        hope = max(bound, guess) + _delay(problem, partial) + self._penalty(problem, partial, bound)
+        node = _Node((hope, -_depth(partial), number), bound, guess, problem, partial)
+        heapq.heappush(self._promising[1 if partial.movements or partial.time is not None else 0], node)
+        heapq.heappush(self._open, (bound, number))
+
+    def _penalty(self, problem: Problem, partial: Partial, bound: int) -> float:
+        """Later what was refused before: of this placement, each movement."""
+        refused = sum(self._refusals[problem.tile, partial.space, one] for one in partial.movements if one)
+        return 0.3 * bound * min(refused, 20)
+
+    def _try(self, problem: Problem, partial: Partial) -> Measured | Refused:
+        schedule = problem.space.schedule(partial)
+        known = self._seen.get((problem.tile, schedule))
+        if known is not None:
+            self.outcome.pruned["the same as another"] += 1
+            return known
+        found = evaluate(problem.system, schedule, problem.machine, problem.tile)
+        self._seen[problem.tile, schedule] = found
+        if isinstance(found, Refused):
+            self.outcome.refused.append(found)
+            self._refusals.update((problem.tile, partial.space, one) for one in partial.movements if one)
+            return found
+        self._seen[problem.tile, _in_that_order(found)] = found
+        self.outcome.measured.append(found)
+        value = found.value(self.objectives[0])
+        self._best = value if self._best is None else min(self._best, value)
+        return found
+
+    def _is_beaten(self, bound: int) -> bool:
+        """Not where it is equal: that may be better in another objective, as long as there is one."""
+        if self._best is None:
+            return False
+        return bound > self._best or (bound == self._best and len(self.objectives) == 1)
+
+    def _bound(self) -> int:
+        while self._open and self._open[0][1] in self._closed:
+            self._closed.discard(heapq.heappop(self._open)[1])
+        least = self._open[0][0] if self._open else None
+        if self._best is None:
+            return least or 0
+        return self._best if least is None else min(self._best, least)
+
+    def _ended(self, clock: float) -> str:
+        limits = self.limits
+        if not any(self._promising):
+            return "exhausted"
+        several = len(self.objectives) > 1  # the others may be better among equals
+        if self._best is not None and not several and self._best - self._bound() <= limits.gap * self._best:
+            return "gap"
+        used = [0.0]
+        if limits.candidates is not None:
+            used.append(self.outcome.tried / limits.candidates)
+            if used[-1] >= 1:
+                return "candidates"
+        if limits.seconds is not None:
+            used.append((time.monotonic() - clock) / limits.seconds if limits.seconds else 1.0)
+            if used[-1] >= 1:
+                return "time"
+        self.progress(max(used))
+        return ""
+
+
+def search(
+    problems: Sequence[Problem],
+    objectives: Sequence[str],
+    limits: Limits,
+    progress: Callable[[float], object] = lambda _: None,
+) -> Outcome:
+    """Search the spaces of some problems together; see `Search`."""
+    return Search(problems, objectives, limits, progress).run()
+
+
+def _in_that_order(found: Measured) -> Schedule:
+    """The schedule with the order of time that the compiler chose for it: the same mapping."""
+    return found.schedule.time(*found.complete.time_indices)
+
+
+def _depth(partial: Partial) -> int:
+    """The number of choices made: of equal promise, the further one goes on."""
+    return (
+        (partial.space is not None)
+        + len(partial.shares)
+        + len(partial.movements)
+        + (partial.rotation is not None)
+        + (partial.time is not None)
+    )
+
+
+def _delay(problem: Problem, partial: Partial) -> float:
+    """A guess, no bound, at the cycles until the last PE has its first values: what to try first."""
+    machine = problem.machine
+    result = 0.0
+    for operand, movement in zip(problem.space.operands, partial.movements, strict=False):
+        if movement is None or movement.kind == "stream":
+            result += _stream_delay(problem, partial, operand)
+        elif movement.kind == "broadcast":
+            result += machine.broadcast.latency * max(1, len(movement.along))
+    if partial.time:
+        result += 0.5  # the compiler's own order first
+    return result
+
+
+def _stream_delay(problem: Problem, partial: Partial, operand: Operand) -> float:
+    """The hops to the last PE, along the dimensions that the operand does not vary with."""
+    free = operand.free(partial.space or ()) or ()
+    return sum(problem.machine.link.latency * (_pes(problem, partial, index) - 1) for index in free)
+
+
+def _pes(problem: Problem, partial: Partial, index: str) -> int:
+    """PEs along an index in space."""
+    space = partial.space or ()
+    if index not in space or space.index(index) >= len(partial.shares):
+        return 1
+    d = space.index(index)
+    share, axis = partial.shares[d], problem.space.axis(partial, d)
+    return share.parts if share else axis.extent if axis else 1

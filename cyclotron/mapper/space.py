@@ -1,0 +1,344 @@
+"""The space of mappings: what a search chooses, in which order, and from what."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from cyclotron import _core
+from cyclotron.compiler.recurrences import Recurrences
+from cyclotron.machine.machine import Machine
+from cyclotron.mapper.bounds import Axis, Bounds
+from cyclotron.schedule.parts import Movement
+from cyclotron.schedule.schedule import Fold, Schedule
+
+# Orders of time are all tried of so many indices; of more, those that begin as the compiler's own order does.
+_MOST_ORDERED = 4
+# PEs along a dimension where the machine sets no limit.
+_UNLIMITED = 1 << 30
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A tensor that points read.
+
+    Attributes
+    ----------
+    name : str
+    computed : bool
+        Whether the kernel computes it.
+    accesses : tuple of frozenset of str
+        Of each access, the indices in its subscripts.
+    around : tuple of frozenset of str
+        Of each access, the indices of its statement.
+    """
+
+    name: str
+    computed: bool
+    accesses: tuple[frozenset[str], ...]
+    around: tuple[frozenset[str], ...]
+
+    def free(self, space: Sequence[str]) -> tuple[str, ...] | None:
+        """Return the indices in space that no access varies with; None where accesses differ."""
+        found = {
+            tuple(index for index in space if index in around and index not in own)
+            for own, around in zip(self.accesses, self.around, strict=True)
+        }
+        return found.pop() if len(found) == 1 else None
+
+
+@dataclass(frozen=True)
+class Partial:
+    """A mapping in which some choices are made, in this order: space, folds, movements, rotation, time.
+
+    Attributes
+    ----------
+    space : tuple of str or None
+        None: nothing is chosen.
+    shares : tuple of Fold or None
+        Of the first grid dimensions, None where they are not folded.
+    movements : tuple of Movement or None
+        Of the first operands, None where the compiler chooses.
+    rotation : tuple of (str, tuple of str) or None
+        None: not chosen yet; with an empty name, none.
+    time : tuple of str or None
+        None: not chosen yet; empty: the compiler's own order.
+    """
+
+    space: tuple[str, ...] | None = None
+    shares: tuple[Fold | None, ...] = ()
+    movements: tuple[Movement | None, ...] = ()
+    rotation: tuple[str, tuple[str, ...]] | None = None
+    time: tuple[str, ...] | None = None
+
+
+class Space:
+    """All mappings of a kernel on a machine that are searched.
+
+    * **Space**: as many indices as the grid has dimensions, or fewer, in each order; dimensions that stay
+      free are one PE wide. On a grid of equal dimensions that nothing tells apart, arrays and their
+      transposes are one. On a hexagonal grid differences of two indices with a third (``i-k``, ``j-k``), too.
+    * **Folds**: of each dimension onto every number of PEs that there are, in blocks and cyclic; numbers
+      that make the same blocks are one.
+    * **Movements**: as the compiler chooses, which is from neighbour to neighbour; broadcast or streamed
+      along the dimensions that the tensor does not vary with, in each order of these; an input also
+      prefetched, and one that varies with all of them handed down a dimension.
+    * **Rotation**: on rings, of a sum's index by the indices in space that have as many values.
+    * **Time**: the other indices in each order, of up to four; of more, the compiler's order.
+
+    What `fix` says is the same in all of them.
+
+    Parameters
+    ----------
+    recurrences : Recurrences
+    machine : Machine
+    bounds : Bounds
+    fix : Schedule
+    """
+
+    def __init__(self, recurrences: Recurrences, machine: Machine, bounds: Bounds, fix: Schedule) -> None:
+        self.machine, self.bounds, self.fix = machine, bounds, fix
+        self.indices = tuple(name for name in recurrences.indices if self._extent(name) != 1)
+        self.operands = _operands(recurrences)
+        self.sums = _sums(recurrences)
+        self.rank = self._rank()
+        limits = machine.grid or ()
+        self.most = tuple(limits[d] if d < len(limits) else _UNLIMITED for d in range(self.rank))
+        self.symmetric = _is_symmetric(machine)
+        found = _core.placements(recurrences.core, list(machine.grid or ()))
+        self._estimates = {
+            tuple(sorted(form for form in space if form != "0")): cycles
+            for space, cycles, _ in reversed(found)
+        }
+        self.transposed = 0  # placements left out, since their transposes are in
+
+    def _rank(self) -> int:
+        """Dimensions of the grid."""
+        if self.fix.space_indices:
+            return len(self.fix.space_indices)
+        if self.machine.grid is not None:
+            return len(self.machine.grid)
+        return 1 if "ring" in self.machine.topologies else min(2, max(1, len(self.indices)))
+
+    def _extent(self, name: str) -> int:
+        axis = self.bounds.placed((name,)).axes[0]
+        return axis.extent if axis else 0
+
+    def axis(self, partial: Partial, dimension: int) -> Axis | None:
+        """The coordinates along a dimension of the grid."""
+        assert partial.space is not None
+        return self.bounds.placed(partial.space).axes[dimension]
+
+    def children(self, partial: Partial) -> Iterator[Partial]:
+        """Return what the next choice may be, the most promising first."""
+        if partial.space is None:
+            yield from (dataclasses.replace(partial, space=space) for space in self._spaces())
+        elif len(partial.shares) < len(partial.space):
+            for share in self._shares(partial, len(partial.shares)):
+                yield dataclasses.replace(partial, shares=(*partial.shares, share))
+        elif len(partial.movements) < len(self.operands):
+            for movement in self._movements(partial, self.operands[len(partial.movements)]):
+                yield dataclasses.replace(partial, movements=(*partial.movements, movement))
+        elif partial.rotation is None:
+            yield from (dataclasses.replace(partial, rotation=one) for one in self._rotations(partial))
+        elif partial.time is None:
+            yield from (dataclasses.replace(partial, time=order) for order in self._orders(partial))
+
+    def is_leaf(self, partial: Partial) -> bool:
+        """True where all is chosen."""
+        return partial.time is not None
+
+    def bound(self, partial: Partial) -> int:
+        """Return a lower bound on the cycles of all mappings that make these choices."""
+        if partial.space is None:
+            pes = 1
+            for d in range(self.rank):
+                pes *= self.most[d]
+            return self.bounds.anywhere(pes)
+        return self.bounds.cycles(partial.space, partial.shares, self.most)
+
+    def completed(self, partial: Partial) -> Partial:
+        """Return the mapping with the rest left to the compiler; space and folds are chosen."""
+        pinned = tuple(self.fix.movement(operand.name) for operand in self.operands)
+        return dataclasses.replace(partial, movements=pinned, rotation=("", ()), time=())
+
+    def estimate(self, space: tuple[str, ...]) -> float:
+        """Return what the compiler's default search estimates for a placement, in cycles: no bound."""
+        return self._estimates.get(tuple(sorted(form for form in space if form != "0")), 0.0)
+
+    def schedule(self, partial: Partial) -> Schedule:
+        """Return the schedule that makes these choices."""
+        result = self.fix
+        if partial.space is not None:
+            result = result.space(*partial.space)
+        for index, share in zip(partial.space or (), partial.shares, strict=False):
+            if share is not None:
+                result = result.fold({index: share})
+        given = tuple(one for one in partial.movements if one is not None)
+        kept = tuple(one for one in self.fix.movements if one.tensor not in {m.tensor for m in given})
+        result = dataclasses.replace(result, movements=(*kept, *given))
+        if partial.rotation is not None and partial.rotation[0]:
+            result = result.rotate(partial.rotation[0], by=partial.rotation[1])
+        return result.time(*partial.time) if partial.time else result
+
+    # Space --------------------------------------------------------------------------------------------------
+
+    def _spaces(self) -> Iterator[tuple[str, ...]]:
+        if self.fix.space_indices:
+            yield self.fix.space_indices
+            return
+        usable = [name for name in self.indices if name not in self.fix.time_indices]
+        seen: set[tuple[str, ...]] = set()
+        for count in range(min(self.rank, len(usable)), -1, -1):
+            for chosen in itertools.permutations(usable, count):
+                for dims in itertools.combinations(range(self.rank), count):
+                    space = ["0"] * self.rank
+                    for d, name in zip(dims, chosen, strict=True):
+                        space[d] = name
+                    yield from self._unless_transposed(tuple(space), seen)
+        if "hexagonal" in self.machine.topologies and self.rank == 2:
+            for i, j, k in itertools.permutations(usable, 3):
+                if i < j:
+                    yield (f"{i}-{k}", f"{j}-{k}")
+
+    def _unless_transposed(
+        self, space: tuple[str, ...], seen: set[tuple[str, ...]]
+    ) -> Iterator[tuple[str, ...]]:
+        key = tuple(sorted(space)) if self.symmetric else space
+        if key in seen:
+            self.transposed += 1
+        else:
+            seen.add(key)
+            yield space
+
+    # Folds --------------------------------------------------------------------------------------------------
+
+    def _shares(self, partial: Partial, dimension: int) -> Iterator[Fold | None]:
+        assert partial.space is not None
+        form = partial.space[dimension]
+        pinned = dict(self.fix.folds).get(form)
+        axis = self.axis(partial, dimension)
+        if form == "0" or pinned is not None or axis is None:
+            yield pinned
+            return
+        extent, most = axis.extent, min(self.most[dimension], axis.extent)
+        if self.machine.grid is None or extent <= self.most[dimension]:
+            yield None
+            if self.machine.grid is None:
+                return
+        widths: set[tuple[int, int]] = set()
+        for parts in range(most, 0, -1):
+            width = (-(-extent // parts), -(-(extent + 1) // parts))
+            if parts < extent and width not in widths:
+                widths.add(width)
+                yield Fold("block", self._fewest(parts, width, extent))
+            if 1 < parts < extent:
+                yield Fold("cyclic", parts)
+
+    @staticmethod
+    def _fewest(parts: int, width: tuple[int, int], extent: int) -> int:
+        """The fewest PEs whose blocks are as wide."""
+        while parts > 1 and (-(-extent // (parts - 1)), -(-(extent + 1) // (parts - 1))) == width:
+            parts -= 1
+        return parts
+
+    # Movements ----------------------------------------------------------------------------------------------
+
+    def _movements(self, partial: Partial, operand: Operand) -> Iterator[Movement | None]:
+        pinned = self.fix.movement(operand.name)
+        if pinned is not None:
+            yield pinned
+            return
+        assert partial.space is not None
+        space = [form for form in partial.space if form != "0"]
+        if not space:
+            yield None
+            return
+        plain = all(_NAME.fullmatch(form) for form in space)
+        free = operand.free(space) if plain else None
+        orders = list(itertools.permutations(free)) if free else [()]
+        yield None
+        if free != ():
+            yield from (Movement(operand.name, "broadcast", order) for order in orders)
+        if not operand.computed:
+            yield Movement(operand.name, "prefetch")
+        if free == ():
+            yield from (Movement(operand.name, "stream", (index,)) for index in space)
+        elif len(orders) > 1 or free is None:
+            yield from (Movement(operand.name, "stream", order) for order in orders)
+
+    # Rotation -----------------------------------------------------------------------------------------------
+
+    def _rotations(self, partial: Partial) -> Iterator[tuple[str, tuple[str, ...]]]:
+        assert partial.space is not None
+        yield "", ()
+        if self.fix.rotations or any(partial.shares):
+            return
+        if not {"torus", "ring"} & set(self.machine.topologies):
+            return
+        for name in self.sums:
+            if name in partial.space:
+                continue
+            extent = self._extent(name)
+            by = tuple(index for index in partial.space if index != "0" and self._extent(index) == extent)
+            for count in range(1, len(by) + 1):
+                yield from ((name, chosen) for chosen in itertools.combinations(by, count))
+
+    # Time ---------------------------------------------------------------------------------------------------
+
+    def _orders(self, partial: Partial) -> Iterator[tuple[str, ...]]:
+        yield ()
+        if self.fix.time_indices:
+            return
+        assert partial.space is not None
+        rest = [name for name in self.indices if name not in partial.space]
+        if (
+            all(_NAME.fullmatch(form) or form == "0" for form in partial.space)
+            and 1 < len(rest) <= _MOST_ORDERED
+        ):
+            yield from itertools.permutations(rest)
+
+
+def _operands(recurrences: Recurrences) -> tuple[Operand, ...]:
+    """The tensors that are read, inputs last: what is chosen last varies first."""
+    written = {access.tensor for one in recurrences.statements for access in one.writes}
+    found: dict[str, tuple[list[frozenset[str]], list[frozenset[str]]]] = {}
+    for one in recurrences.statements:
+        for access in one.reads:
+            if access.tensor in {write.tensor for write in one.writes} and one.kind != "assign":
+                continue  # the sum itself
+            subscripts = access.text[len(access.tensor) :]
+            own, around = found.setdefault(access.tensor, ([], []))
+            own.append(frozenset(_NAME.findall(subscripts)))
+            around.append(frozenset(one.indices))
+    names = sorted(found, key=lambda name: name not in written)
+    return tuple(
+        Operand(name, name in written, tuple(found[name][0]), tuple(found[name][1])) for name in names
+    )
+
+
+def _sums(recurrences: Recurrences) -> tuple[str, ...]:
+    """The indices of reductions."""
+    starts = {index for one in recurrences.statements if one.kind == "start" for index in one.indices}
+    found = dict.fromkeys(
+        index for one in recurrences.statements if one.kind == "accumulate" for index in one.indices[-1:]
+    )
+    return tuple(index for index in found if index not in starts)
+
+
+def _is_symmetric(machine: Machine) -> bool:
+    """True where transposing the grid changes nothing."""
+    grid = machine.grid
+    return (
+        (grid is None or len(set(grid)) == 1)
+        and not machine.links
+        and not machine.memories
+        and not machine.broadcasts
+        and machine.chiplets is None
+        and machine.control is None
+        and isinstance(machine.topology, str)
+    )
