@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cyclotron.compiler.cache import cache_key, insert
-from cyclotron.compiler.compile import unlimited
+from cyclotron.compiler.defaults import unlimited
 from cyclotron.compiler.recurrences import recurrences_of
 from cyclotron.kernel import Kernel
 from cyclotron.machine.machine import Machine
