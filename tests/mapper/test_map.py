@@ -6,8 +6,8 @@ import itertools
 import random
 import re
 
-import exhaustive
-import kernels
+import exhaustive_mapping as exhaustive
+import mapped_kernels as kernels
 import numpy as np
 import pytest
 
