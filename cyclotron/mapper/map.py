@@ -96,7 +96,7 @@ def map(
     ...     return A @ B
     >>> found = cy.map(matmul, np.ones((4, 4)), np.ones((4, 4)), machine=cy.Machine(grid=(2, 2)))
     >>> found.best.cycles, found.bound, found.gap <= 0.02
-    (17, 17, True)
+    (16, 16, True)
     """
     require(
         kernel,
