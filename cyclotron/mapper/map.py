@@ -175,7 +175,8 @@ def _mappings(
 ) -> Mappings:
     order = sorted(outcome.measured, key=lambda one: _key(one, objectives))
     unique = list({(one.tile, one.complete): one for one in reversed(order)}.values())[::-1]
-    front = [one for one in unique if not any(_dominates(other, one) for other in unique)]
+    distinct = {tuple(one.value(name) for name in OBJECTIVES): one for one in reversed(unique)}.values()
+    front = [one for one in list(distinct)[::-1] if not any(_dominates(other, one) for other in unique)]
     refused = reasons(outcome.refused)
     pruned = dict(outcome.pruned)
     transposed = sum(one.space.transposed for one in problems)
