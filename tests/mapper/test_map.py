@@ -318,7 +318,7 @@ def test_too_little_memory(golden_refusal):
 def test_a_pinned_choice_that_is_illegal(golden_refusal):
     case = kernels.solve(4, 3)
     fix = cy.Schedule().space("r", "i").time("-j")
-    action = lambda: cy.map(case.kernel, *case.args, machine=SMALL, fix=fix)  # noqa: E731
+    action = lambda: cy.map(case.kernel, *case.args, machine=SMALL, fix=fix, candidates=9, time_limit=None)  # noqa: E731
     golden_refusal("no-mapping-with-pins", cy.ScheduleError, "CYC340", action)
 
 
