@@ -17,7 +17,7 @@ from cyclotron.language.values.context import ACTIVE
 from cyclotron.machine.machine import Machine
 from cyclotron.runtime.run import run
 from cyclotron.schedule.schedule import Schedule
-from cyclotron.support.errors import LegalityError, ScheduleError, ShapeError, TraceError
+from cyclotron.support.errors import ScheduleError, ShapeError, TraceError
 
 if TYPE_CHECKING:
     from cyclotron.graph import Graph
