@@ -9,8 +9,6 @@
 
 namespace cyclotron::blocking {
 
-using recurrence::Role;
-
 namespace {
 
 std::vector<poly::Affine> substituted(const std::vector<poly::Affine>& index,
@@ -44,10 +42,10 @@ bool reads(const Piece& piece, TensorId tensor) {
 /// Copies of local elements in results stand for them wherever they are read.
 void forward_copies(const System& system, NormalForm& form) {
   for (std::size_t t = 0; t < form.pieces.size(); ++t) {
-    if (system.tensors[t].role != Role::output) continue;
+    if (system.tensors[t].role != recurrence::Role::output) continue;
     for (std::size_t p = 0; p < form.pieces[t].size(); ++p) {
       const auto* source = copied(form.pieces[t][p]);
-      if (source == nullptr || system.at(source->tensor).role != Role::local) continue;
+      if (source == nullptr || system.at(source->tensor).role != recurrence::Role::local) continue;
       const auto back = poly::left_inverse(source->index, rank_of(system, TensorId(t)));
       if (!back) continue;
       const auto from = source->tensor;
@@ -219,7 +217,7 @@ class Closer {
 bool close_chains(const System& system, NormalForm& form) {
   bool changed = false;
   for (std::size_t t = 0; t < form.pieces.size(); ++t) {
-    if (system.tensors[t].role != Role::local) continue;
+    if (system.tensors[t].role != recurrence::Role::local) continue;
     const auto rank = rank_of(system, TensorId(t));
     auto chain = chain_of(form.pieces[t], TensorId(t), rank);
     if (!chain || std::ranges::any_of(chain->bases, [](const Piece& base) { return base.root; })) continue;
@@ -287,7 +285,8 @@ bool inline_locals(const System& system, NormalForm& form) {
         std::size_t number = 0;
         for (; number < term.factors.size(); ++number) {
           const auto& factor = term.factors[number];
-          if (system.at(factor.tensor).role == Role::local && may_replace(form, factor.tensor, term, factor))
+          if (system.at(factor.tensor).role == recurrence::Role::local &&
+              may_replace(form, factor.tensor, term, factor))
             break;
         }
         if (number == term.factors.size()) {
@@ -316,7 +315,7 @@ void drop_unread(const System& system, NormalForm& form) {
   for (bool changed = true; changed;) {
     changed = false;
     for (std::size_t t = 0; t < form.pieces.size(); ++t) {
-      if (system.tensors[t].role != Role::local || form.pieces[t].empty()) continue;
+      if (system.tensors[t].role != recurrence::Role::local || form.pieces[t].empty()) continue;
       bool read = false;
       for (std::size_t u = 0; u < form.pieces.size(); ++u) {
         if (u == t) continue;
