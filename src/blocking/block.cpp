@@ -142,7 +142,7 @@ class Blocker {
     auto form = simplify(system_, to_normal_form(system_, context_));
     const auto tiling = choose_tiles(system_, form, sizes_);
     auto cells = cut(system_, form, tiling, context_);
-    mark_own(system_, cells, context_);
+    mark_own(system_, cells);
     cells = with_whole_terms(std::move(cells));
     TileSystem tiles(system_, form, tiling, cells);
     Blocking result;

@@ -25,12 +25,12 @@ class Emitter {
                            operators::Flags flags = 0);
   recurrence::ExprId sum(const std::string& index, recurrence::Region domain, recurrence::ExprId body);
 
-  /// An expression of the tiles of a tensor at `index`, with zeros where the mask keeps nothing.
+  /// An expression of the tiles of a tensor at `index`, with zeros where `keep` keeps nothing.
   /// Requires: on `tiles`, these are on the tensor's diagonal, else throws LegalityError CYC231.
-  recurrence::ExprId masked(recurrence::ExprId expr, Mask mask, TensorId tensor,
+  recurrence::ExprId masked(recurrence::ExprId expr, Mask keep, TensorId tensor,
                             const std::vector<poly::Affine>& index, const poly::Set& tiles);
   /// The same with ones on the diagonal.
-  recurrence::ExprId with_ones(recurrence::ExprId expr, Mask mask, TensorId tensor,
+  recurrence::ExprId with_ones(recurrence::ExprId expr, Mask keep, TensorId tensor,
                                const std::vector<poly::Affine>& index, const poly::Set& tiles);
 
   /// The operators applied so far, in the names of LAPACK where it has them, each once and in order.

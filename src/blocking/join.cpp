@@ -45,7 +45,7 @@ std::optional<poly::Affine> summand(const NormalForm& form, const Term& a, const
         if (to.tensor != from.tensor) continue;
         auto rest = from.index[d];
         rest.coefficients.pop_back();
-        const auto value = step * (to.index[d] - rest);
+        auto value = step * (to.index[d] - rest);
         auto forms = identity_forms(rank, rank);
         forms.push_back(value);
         auto moved = b.factors;

@@ -20,8 +20,7 @@ constexpr std::size_t most_searched = 400;  ///< Tiles among which a circle is l
 
 class TileGraph {
  public:
-  TileGraph(const System& system, std::vector<Cell>& cells, const poly::Context& context)
-      : system_(system), cells_(cells), context_(context) {}
+  TileGraph(const System& system, std::vector<Cell>& cells) : system_(system), cells_(cells) {}
 
   void run() {
     for (const auto& cell : cells_) {
@@ -111,7 +110,7 @@ class TileGraph {
         other.tiles = term.tiles.subtract(own).coalesce();
         term.tiles = own.coalesce();
         left.push_back(std::move(other));
-        left.push_back(std::move(term));
+        left.push_back(term);
         whole = false;
         break;
       }
@@ -247,7 +246,6 @@ class TileGraph {
 
   const System& system_;
   std::vector<Cell>& cells_;
-  const poly::Context& context_;
   std::map<TensorId, poly::Set> tiles_;
   std::map<Pair, poly::Set> reads_;
   std::map<Pair, poly::Set> together_;
@@ -255,8 +253,6 @@ class TileGraph {
 
 }  // namespace
 
-void mark_own(const System& system, std::vector<Cell>& cells, const poly::Context& context) {
-  TileGraph(system, cells, context).run();
-}
+void mark_own(const System& system, std::vector<Cell>& cells) { TileGraph(system, cells).run(); }
 
 }  // namespace cyclotron::blocking

@@ -65,6 +65,6 @@ struct Cell {
 
 /// Marks what is read of tiles that are computed together, and cuts terms there.
 /// Throws LegalityError CYC230 where other tiles depend on each other in a circle.
-void mark_own(const System& system, std::vector<Cell>& cells, const poly::Context& context);
+void mark_own(const System& system, std::vector<Cell>& cells);
 
 }  // namespace cyclotron::blocking

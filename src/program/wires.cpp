@@ -66,9 +66,9 @@ std::size_t Wires::sender(std::size_t channel, std::span<const std::int64_t> rec
   return joined ? result : none;
 }
 
-std::vector<std::int64_t> Wires::way(std::size_t channel, std::span<const std::int64_t> sender) const {
+std::vector<std::int64_t> Wires::way(std::size_t channel, std::span<const std::int64_t> from) const {
   const Channel& what = program_->channels[channel];
-  if (!maps_.empty() || !what.scale.empty()) return {static_cast<std::int64_t>(receiver(channel, sender))};
+  if (!maps_.empty() || !what.scale.empty()) return {static_cast<std::int64_t>(receiver(channel, from))};
   std::vector<std::int64_t> result = what.offset;
   for (std::size_t d = 0; d < result.size(); ++d) {
     if (!machine::wraps_around(program_->machine, d)) continue;
