@@ -6,11 +6,11 @@ latency; of ``local`` seconds of processor time, of ``mpi`` of wall-clock time, 
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
 
 import numpy as np
+from common import options, write
 
 import cyclotron as cy
 
@@ -60,10 +60,10 @@ def resident(program: cy.Program, given: dict[str, np.ndarray], **options: objec
         return handle["x1"], handle.cycles
 
 
-def best(call: Callable[[], object], clock: Callable[[], float]) -> float:
-    """Return the least of five times."""
+def best(runs: int, call: Callable[[], object], clock: Callable[[], float]) -> float:
+    """Return the least of some times."""
     seconds = []
-    for _ in range(5):
+    for _ in range(runs):
         begun = clock()
         call()
         seconds.append(clock() - begun)
@@ -72,9 +72,9 @@ def best(call: Callable[[], object], clock: Callable[[], float]) -> float:
 
 def main() -> None:
     """Print a line for each backend."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", type=int, default=256, help="unknowns on local and mpi")
-    n = parser.parse_args().n
+    given_options = options(__doc__)
+    n, runs = (32, 1) if given_options.quick else (256, 5)
+    figures: dict[str, object] = {"unknowns": n}
 
     small = system(16)
     machine = cy.Machine(memories={"dram": cy.Memory(latency=20, serves=":")})
@@ -83,19 +83,22 @@ def main() -> None:
         run(simulated, small, backend="sim", event_limit=0) for run in (separately, resident)
     )
     assert np.array_equal(x, y)
-    print(f"sim, 16 unknowns: {apart} cycles apart, {kept} resident, {apart / kept:.2f} times")
+    print(f"sim, 16 unknowns: {apart} cycles apart, {kept} resident, ratio {apart / kept:.2f}")
+    figures["sim"] = {"apart_cycles": apart, "resident_cycles": kept}
 
     given = system(n)
     program = cg_step.compile(*map(cy.spec, (one.shape for one in given.values())))
     for backend, clock in (("local", time.process_time), ("mpi", time.perf_counter)):
         apart_s, kept_s = (
-            best(lambda run=run, backend=backend: run(program, given, backend=backend), clock)
+            best(runs, lambda run=run, backend=backend: run(program, given, backend=backend), clock)
             for run in (separately, resident)
         )
         print(
             f"{backend}, {n} unknowns: {apart_s:.4f} s apart, {kept_s:.4f} s resident,"
-            f" {apart_s / kept_s:.2f} times"
+            f" ratio {apart_s / kept_s:.2f}"
         )
+        figures[backend] = {"apart_seconds": apart_s, "resident_seconds": kept_s}
+    write(given_options.json, figures)
 
 
 if __name__ == "__main__":
