@@ -24,7 +24,7 @@ def test_modules_show_their_public_names(module: ModuleType) -> None:
 
 
 def test_a_kernel_shows_what_is_for_users() -> None:
-    methods = {"compile", "graph", "il", "recurrences", "reference"}
+    methods = {"block", "compile", "graph", "il", "recurrences", "reference"}
     attributes = {"name", "file", "first_line", "number", "signature", "source"}
     assert {name for name in dir(doubled) if not name.startswith("_")} == methods | attributes
     assert all(hasattr(doubled, name) for name in dir(doubled) if name in methods | attributes)

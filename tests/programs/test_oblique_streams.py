@@ -56,7 +56,8 @@ def test_every_direction(schedule, sizes):
 def test_only_the_boundary_loads_the_line():
     program = convolve.compile(cy.spec(20), cy.spec(5), 1, schedule=space("k").stream("x", along="-k"))
     loads = [rule for rule in program.dataflow.rules if rule.kind == "inject" and "x[" in rule.statement]
-    assert [rule.domain for rule in loads] == ["(i ≥ 1, k = 4) or (i = 0)"]
+    (load,) = loads
+    assert set(load.domain.split(" or ")) == {"(i = 0)", "(i ≥ 1, k = 4)"}  # in the order of isl's version
     (link,) = [channel for channel in program.channels if channel["name"].startswith("x")]
     assert link["offset"] == [-1]
 
