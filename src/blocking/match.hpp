@@ -1,4 +1,4 @@
-// What is computed inside of a tile, compared with the definitions of the tile operators.
+// Computations inside of a tile, compared with the definitions of the tile operators.
 #pragma once
 #include <map>
 #include <optional>

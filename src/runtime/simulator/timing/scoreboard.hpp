@@ -1,4 +1,4 @@
-// What instructions of a PE wait for besides messages and memory: results that a unit has not delivered, units that
+// Waits of a PE's instructions besides those for messages and memory: results that a unit has not delivered, units that
 // are not ready, and ports. The rules are told by `simulate`.
 #pragma once
 #include <array>

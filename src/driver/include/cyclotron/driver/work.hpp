@@ -1,4 +1,4 @@
-// What a run costs at least on some placement, counted exactly: what mappings are bounded by before they are compiled.
+// The least cost of a run on some placement, counted exactly: the bound of mappings before they are compiled.
 #pragma once
 #include <cstdint>
 #include <optional>
