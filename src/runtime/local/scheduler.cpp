@@ -12,7 +12,6 @@ Scheduler::Scheduler(std::uint32_t pes, std::size_t workers)
       states_(std::make_unique<std::atomic<State>[]>(pes)),
       home_(pes),
       active_(pes),
-      unfinished_(pes),
       over_(pes == 0) {}
 
 void Scheduler::deal_out(std::uint32_t block) {
@@ -145,9 +144,7 @@ void Scheduler::wake(std::size_t worker, std::uint32_t pe) {
 
 /// A worker that finds no PE tells how many of its PEs are no longer active: a run ends with no others.
 void Scheduler::settle(std::size_t worker) {
-  Worker& own = workers_[worker];
-  unfinished_.fetch_sub(std::exchange(own.finished, 0));
-  const std::int64_t retired = std::exchange(own.retired, 0);
+  const std::int64_t retired = std::exchange(workers_[worker].retired, 0);
   if (retired > 0 && active_.fetch_sub(retired) == retired) end();
 }
 
@@ -163,6 +160,12 @@ void Scheduler::fail(std::exception_ptr failure) {
     if (!failure_) failure_ = std::move(failure);
   }
   end();
+}
+
+bool Scheduler::finished() const {
+  std::uint64_t finished = 0;
+  for (const Worker& worker : workers_) finished += worker.finished;
+  return finished == pes_;
 }
 
 bool Scheduler::all_finished() {

@@ -56,8 +56,8 @@ class Scheduler {
   [[nodiscard]] bool over() const { return over_.load(std::memory_order_acquire); }
   /// After the run: rethrows its exception. Returns whether every PE finished (else none could go on).
   [[nodiscard]] bool all_finished();
-  /// After the run: whether every PE finished.
-  [[nodiscard]] bool finished() const { return unfinished_.load() == 0; }
+  /// After the run, with no worker still at it: whether every PE finished.
+  [[nodiscard]] bool finished() const;
 
  private:
   enum State : std::uint8_t { running, parked, woken };
@@ -66,7 +66,7 @@ class Scheduler {
     std::atomic<std::uint64_t> begun = 0;  ///< PEs of its share, by whichever worker.
     // Its own.
     alignas(64) std::int64_t retired = 0;  ///< PEs that are no longer active, not yet told.
-    std::int64_t finished = 0;             ///< Of these.
+    std::uint64_t finished = 0;            ///< PEs that it finished.
     // Those that are ready, for all workers.
     alignas(64) std::mutex mutex;
     std::atomic<std::size_t> ready_count = 0;  ///< Written under the mutex.
@@ -90,7 +90,6 @@ class Scheduler {
   /// PEs that are new, ready or running, and some that a worker has not told are no longer. Only they can wake others, so
   /// at zero the run is over, one way or the other.
   std::atomic<std::int64_t> active_;
-  std::atomic<std::int64_t> unfinished_;
   std::atomic<std::int64_t> ready_count_ = 0;
   std::atomic<int> sleepers_ = 0;
   std::atomic<bool> over_;

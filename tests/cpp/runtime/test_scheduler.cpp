@@ -123,6 +123,27 @@ TEST(Scheduler, MakesTheNextParkOfARunningPeReturnAtOnce) {
   EXPECT_FALSE(scheduler.all_finished());
 }
 
+/// Worker 0 finishes PE 0, and takes back that a PE is no longer active by waking PE 1: nothing is left for it to tell
+/// when worker 1 runs the rest and ends the run.
+TEST(Scheduler, CountsWhatAWorkerFinishedThatHadNothingMoreToTell) {
+  Scheduler scheduler(3, 2);
+  scheduler.deal_out(1);
+  ASSERT_EQ(scheduler.next(1, no_idle)->pe, 1U);
+  scheduler.park(1, 1);
+  ASSERT_EQ(scheduler.next(0, no_idle)->pe, 0U);
+  scheduler.finish(0);
+  ASSERT_EQ(scheduler.next(0, no_idle)->pe, 2U);
+  scheduler.wake(0, 1);
+  scheduler.pause(0, 2);
+  for (const std::uint32_t pe : {1U, 2U}) {
+    ASSERT_EQ(scheduler.next(1, no_idle)->pe, pe);
+    scheduler.finish(1);
+  }
+  EXPECT_FALSE(scheduler.next(1, no_idle));
+  EXPECT_TRUE(scheduler.over());
+  EXPECT_TRUE(scheduler.all_finished());
+}
+
 /// Each PE waits for the one before it; all workers sleep unless they are told.
 TEST(Scheduler, LosesNoWakeUpBetweenThreads) {
   constexpr std::uint32_t pes = 20'000;
