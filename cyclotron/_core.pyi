@@ -1,10 +1,10 @@
 """The C++ core of Cyclotron."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 class Operator:
     """An operator of scalars and tiles."""
@@ -628,6 +628,17 @@ class Compiled:
     @property
     def warning(self) -> Any | None: ...
 
+class OperationGraph:
+    """Operators point by point, with what each waits for."""
+    def __len__(self) -> int: ...
+    def least_time(
+        self, pes: Annotated[ArrayLike, numpy.int64], *, distance: str, hop: int, at_most: int
+    ) -> int:
+        """Cycles that no program goes below whose operators run in these PEs."""
+    @property
+    def kinds(self) -> list[dict[str, Any]]:
+        """Of those that no schedule moves, indices, points and nodes."""
+
 class Counters:
     """Activity of each PE; arrays over the grid, last dimension fastest."""
     def bytes_loaded(self) -> NDArray[numpy.int64]:
@@ -666,9 +677,6 @@ def compile(system: System, schedule: Schedule | None, machine: Machine) -> Comp
 def dependences(system: System) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The statements of the loop nest that spells a system, and their dependences."""
 
-def elements_by_place(system: System, space: Sequence[str]) -> list[dict[str, Any]]:
-    """How many elements of each input are used at each place."""
-
 def fetch_cycles(program: Program, tensor: int, *, progress: Callable[[float], bool] | None = None) -> int:
     """Simulate the STOREs of a resident output alone."""
 
@@ -692,8 +700,8 @@ def isl_version() -> str:
 def least_depths(program: Program, limit: int) -> dict[str, Any]:
     """The least depths of each channel, without deadlock and without a stall."""
 
-def longest_chain(system: System, machine: Machine, *, most: int) -> int | None:
-    """Cycles of the longest chain of operators; None where there are more points than that."""
+def operation_graph(system: System, machine: Machine, *, most: int) -> OperationGraph | None:
+    """The operators of a system point by point; None where there are more points than that."""
 
 def operations_by_place(system: System, machine: Machine, space: Sequence[str]) -> list[dict[str, Any]]:
     """How many operations of a system there are at each place, and the cycles of each at least."""
@@ -780,5 +788,6 @@ def unassigned(
 def verify_machine(machine: Machine) -> None:
     """Raise ShapeError where programs cannot be compiled for the machine."""
 
+ANYWHERE: int = -9223372036854775808
 COMPILE_PROOF_LIMIT: int = 20000
 PROOF_LIMIT: int = 8388608

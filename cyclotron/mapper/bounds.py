@@ -17,6 +17,8 @@ from cyclotron.schedule.schedule import Fold, Schedule
 
 # Points that the longest chain of operators is followed through: a few tenths of a second.
 _MOST_POINTS = 300_000
+# Nodes times alignments of folds that the least time is computed for: a few tenths of a second.
+_MOST_NODES = 1_000_000
 # What a dimension of the grid is shared out over: a fold, no fold, or not yet decided.
 Shares = Sequence[Fold | None]
 
@@ -72,7 +74,7 @@ class PlacedWork:
             Count(one["cycles"], tuple(one["dimensions"]), tuple(one["first"]), np.asarray(one["counts"]))
             for one in found
         ]
-        self.space = space
+        self.space, self._units = space, _units(machine)
         self._bounds: dict[tuple[Any, ...], int] = {}
         self.axes = tuple(self._axis(d) for d in range(len(space)))
         self.total = sum(one.cycles * int(one.counts.sum()) for one in self.counts)
@@ -107,12 +109,12 @@ class PlacedWork:
 
     def _cycles(self, shares: Shares, most: Sequence[int]) -> int:
         decided = range(len(shares))
-        options = [self._alignments(d, shares[d]) for d in decided]
+        options = [self.alignments(d, shares[d]) for d in decided]
         return min(
             (self._busiest(alignments, shares, most) for alignments in itertools.product(*options)), default=0
         )
 
-    def _alignments(self, dimension: int, fold: Fold | None) -> list[Axis]:
+    def alignments(self, dimension: int, fold: Fold | None) -> list[Axis]:
         """Return what may lie along a dimension: operations, and a result beyond the first or the last term.
 
         Blocks are counted from the first coordinate of anything, so that they may be wider than the
@@ -135,7 +137,7 @@ class PlacedWork:
                 )
                 loads = self._loads(told, alignments, shares)
                 if loads is not None:
-                    best = max(best, -(-int(loads.max()) // pes))
+                    best = max(best, -(-int(loads.max()) // (pes * self._units)))
         return best
 
     def _parts(self, dimension: int, fold: Fold | None, most: Sequence[int]) -> int:
@@ -168,17 +170,101 @@ def _folded(
     array: NDArray[np.int64], at: int, first: int, axis: Axis, fold: Fold | None
 ) -> NDArray[np.int64]:
     """Add up along one axis what a fold gives to one PE; a place for each PE."""
-    coordinates = np.arange(first, first + array.shape[at]) - axis.first
-    if fold is None or axis.extent <= fold.parts:
-        owners, parts = coordinates, axis.extent
-    elif fold.kind == "cyclic":
-        owners, parts = coordinates % fold.parts, fold.parts
-    else:
-        owners, parts = coordinates // -(-axis.extent // fold.parts), fold.parts
+    owners = _owners(np.arange(first, first + array.shape[at]), axis, fold)
+    parts = axis.extent if fold is None else min(axis.extent, fold.parts)
     moved = np.moveaxis(array, at, 0)
     result = np.zeros((parts, *moved.shape[1:]), np.int64)
     np.add.at(result, owners, moved)
     return np.moveaxis(result, 0, at)
+
+
+def _owners(coordinates: NDArray[np.int64], axis: Axis, fold: Fold | None) -> NDArray[np.int64]:
+    """The coordinate of the PE that each coordinate is folded onto."""
+    own = coordinates - axis.first
+    if fold is None or axis.extent <= fold.parts:
+        return own
+    return own % fold.parts if fold.kind == "cyclic" else own // -(-axis.extent // fold.parts)
+
+
+def _units(machine: Machine) -> int:
+    """Operators that a PE works on at once, at most."""
+    pe = machine.pe
+    return max(1, sum(unit is not None for unit in (pe.matrix, pe.vector, pe.scalar))) if pe.overlap else 1
+
+
+class LeastTime:
+    """The least time of operators in their PEs, each of which waits for the values that it reads.
+
+    A PE runs its operators one after the other, not before what they wait for, and what waits for them comes
+    later: fill, work and drain in one bound. A value that another PE computes comes over links, so many hops
+    as they are apart at least, or over a network. Of a PE alone the least time is that of the preemptive
+    schedule by the longest way to the end (Jackson 1955; Carlier 1982), which no order of its program beats.
+
+    Parameters
+    ----------
+    system : _core.System
+    machine : Machine
+    """
+
+    def __init__(self, system: _core.System, machine: Machine) -> None:
+        self.graph = _core.operation_graph(system, machine.to_core(), most=_MOST_POINTS)
+        self._kinds = self.graph.kinds if self.graph is not None else []
+        self._overlap = machine.pe.overlap
+        known = {frozenset({"mesh"}): "manhattan", frozenset({"hexagonal"}): "largest"}
+        self._distance = known.get(frozenset(machine.topologies), "any")
+        maps = [one.link for one in machine.link_maps if one.link]
+        chips = [machine.chiplets.link] if machine.chiplets else []
+        links = [machine.link, *machine.links.values(), *maps, *chips]
+        networks = [machine.broadcast, *machine.broadcasts.values()]
+        self._hop = min(link.latency for link in links)
+        self._at_most = min(
+            *(network.latency for network in networks),
+            *(2 * memory.latency for memory in machine.memories.values()),
+            1 << 30,
+        )
+
+    @property
+    def chain(self) -> int:
+        """Cycles of the longest chain of operators, wherever they run; 0 where it is not known."""
+        if self.graph is None:
+            return 0
+        return self._least(self.graph, np.zeros((len(self.graph), 0), np.int64))
+
+    def cycles(self, placed: PlacedWork, shares: Sequence[Fold | None]) -> int:
+        """Return a lower bound on the cycles of all mappings with this placement; 0 where none is known.
+
+        Parameters
+        ----------
+        placed : PlacedWork
+        shares : sequence of Fold or None
+            Of all dimensions of the grid.
+        """
+        options = [placed.alignments(d, share) for d, share in enumerate(shares)]
+        tried = math.prod(map(len, options))
+        plain = all(form == "0" or form.isidentifier() for form in placed.space)
+        if self.graph is None or self._overlap or not plain or tried * len(self.graph) > _MOST_NODES:
+            return 0
+        return min(
+            self._least(self.graph, self._pes(len(self.graph), placed.space, axes, shares))
+            for axes in itertools.product(*options)
+        )
+
+    def _pes(
+        self, count: int, space: Sequence[str], axes: Sequence[Axis], shares: Shares
+    ) -> NDArray[np.int64]:
+        pes = np.full((count, len(space)), _core.ANYWHERE, np.int64)
+        for kind in self._kinds:
+            indices = kind["indices"]
+            for d, form in enumerate(space):
+                if form == "0":
+                    pes[kind["nodes"], d] = 0
+                elif form in indices:
+                    values = kind["points"][:, indices.index(form)]
+                    pes[kind["nodes"], d] = _owners(values, axes[d], shares[d])
+        return pes
+
+    def _least(self, graph: _core.OperationGraph, pes: NDArray[np.int64]) -> int:
+        return int(graph.least_time(pes, distance=self._distance, hop=self._hop, at_most=self._at_most))
 
 
 class Bounds:
@@ -195,10 +281,11 @@ class Bounds:
     def __init__(self, system: _core.System, machine: Machine, fix: Schedule) -> None:
         self._system, self._machine = system, machine
         self._placed: dict[tuple[str, ...], PlacedWork] = {}
-        self.chain = 0
-        if not fix.reorders_reductions:
-            self.chain = int(_core.longest_chain(system, machine.to_core(), most=_MOST_POINTS) or 0)
-        self.total = self.placed(()).total
+        self._time = LeastTime(system, machine)
+        self._ordered = not fix.reorders_reductions
+        self._times: dict[tuple[Any, ...], int] = {}
+        self.chain = self._time.chain if self._ordered else 0
+        self.total = -(-self.placed(()).total // _units(machine))
 
     def placed(self, space: tuple[str, ...]) -> PlacedWork:
         """Return the operations by their place."""
@@ -213,3 +300,10 @@ class Bounds:
     def cycles(self, space: tuple[str, ...], shares: Shares, most: Sequence[int]) -> int:
         """Return a bound for all mappings with this space, and its first dimensions shared out so."""
         return max(self.chain, self.placed(space).cycles(shares, most))
+
+    def least_time(self, space: tuple[str, ...], shares: Sequence[Fold | None]) -> int:
+        """Return a bound for all mappings with this space and these folds that keep the order of sums."""
+        key = (space, tuple(shares))
+        if key not in self._times:
+            self._times[key] = self._time.cycles(self.placed(space), shares) if self._ordered else 0
+        return self._times[key]

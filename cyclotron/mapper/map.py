@@ -17,7 +17,7 @@ from cyclotron.mapper.evaluate import OBJECTIVES, Measured
 from cyclotron.mapper.mappings import Candidate, Mappings, Report, Source, bound_arguments
 from cyclotron.mapper.refuse import no_mapping, reasons
 from cyclotron.mapper.search import Limits, Outcome, Problem, search
-from cyclotron.mapper.space import Space
+from cyclotron.mapper.space import Partial, Space
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.arguments import require
 from cyclotron.support.call_site import errors_at_call
@@ -214,6 +214,9 @@ def _limits_of(problem: Problem, best: Measured) -> dict[str, int]:
     inside = ", ".join(schedule.space_indices) or "nothing"
     return {
         "the longest chain of operators that wait for each other": bounds.chain,
+        "operators in their PEs, each after what it waits for, and with ways of values: fill, work, drain": (
+            problem.space.proven(Partial(best.schedule.space_indices, tuple(shares)))
+        ),
         f"operators of the busiest PE, with {inside} in space": placed.cycles(shares, problem.space.most),
         "all operators, shared out evenly": -(-bounds.total // max(best.pes, 1)),
     }

@@ -17,6 +17,9 @@ from cyclotron.schedule.schedule import Schedule
 
 __all__ = ["Limits", "Outcome", "Problem", "search"]
 
+# Nodes of the least bounds that are looked into beside each promising one.
+_TIGHTENED = 4
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -95,6 +98,12 @@ class _Node:
     guess: float = field(compare=False)
     problem: Problem = field(compare=False)
     partial: Partial = field(compare=False)
+    proven: bool = field(default=False, compare=False)  # the bound is the best that is known
+
+    @property
+    def number(self) -> int:
+        """Of the node, in the order of pushes."""
+        return int(self.key[-1])
 
 
 class Search:
@@ -132,10 +141,10 @@ class Search:
         self._promising: tuple[list[_Node], list[_Node]] = ([], [])
         self._turn = 0
         self._open: list[tuple[int, int]] = []
-        self._closed: set[int] = set()
+        self._nodes: dict[int, _Node] = {}
         self._refusals: Counter[tuple[object, ...]] = Counter()
         for problem in problems:
-            self._push(problem, Partial(), 0.0)
+            self._push(problem, Partial())
 
     def run(self) -> Outcome:
         """Search until a limit is met; Ctrl-C is one, and keeps what was found."""
@@ -152,8 +161,17 @@ class Search:
 
     def _step(self) -> None:
         """Look into the most promising node; closed at the end, it stays open where that is interrupted."""
+        for _ in range(_TIGHTENED):
+            if not self._tighten():
+                break
         self._turn = 1 - self._turn
-        node = heapq.heappop(self._promising[self._turn] or self._promising[1 - self._turn])
+        promising = self._promising[self._turn] or self._promising[1 - self._turn]
+        if not promising:
+            return
+        node = heapq.heappop(promising)
+        if node.number not in self._nodes:
+            return
+        self._prove(node)
         space = node.problem.space
         if self._is_beaten(node.bound):
             self.outcome.pruned["bound"] += 1
@@ -162,8 +180,43 @@ class Search:
         else:
             guess = self._refined(node)
             for child in space.children(node.partial):
-                self._push(node.problem, child, guess)
-        self._closed.add(int(node.key[-1]))
+                self._push(node.problem, child, node, guess)
+        del self._nodes[node.number]
+
+    def _tighten(self) -> bool:
+        """Prove more of what is open with the least bound, uncompiled; False where there is no more."""
+        node = self._least_open()
+        if node is None or node.proven:
+            return False
+        space = node.problem.space
+        if not space.is_placed(node.partial):
+            for child in space.children(node.partial):
+                self._push(node.problem, child, node, node.guess)
+            del self._nodes[node.number]
+            return True
+        self._prove(node)
+        if self._is_beaten(node.bound):
+            self.outcome.pruned["bound"] += 1
+            del self._nodes[node.number]
+        return True
+
+    def _prove(self, node: _Node) -> None:
+        if node.proven or not node.problem.space.is_placed(node.partial):
+            return
+        node.proven = True
+        if self.objectives[0] == "cycles":
+            node.bound = max(node.bound, node.problem.space.proven(node.partial))
+
+    def _least_open(self) -> _Node | None:
+        while self._open:
+            bound, number = self._open[0]
+            node = self._nodes.get(number)
+            if node is not None and node.bound == bound:
+                return node
+            heapq.heappop(self._open)
+            if node is not None:
+                heapq.heappush(self._open, (node.bound, number))
+        return None
 
     def _refined(self, node: _Node) -> float:
         """Return the guess; where space and folds are chosen, by what the compiler makes of them."""
@@ -177,8 +230,11 @@ class Search:
             _stream_delay(problem, partial, operand) for operand in problem.space.operands
         )
 
-    def _push(self, problem: Problem, partial: Partial, guess: float) -> None:
+    def _push(
+        self, problem: Problem, partial: Partial, parent: _Node | None = None, guess: float = 0.0
+    ) -> None:
         bound = problem.space.bound(partial) if self.objectives[0] == "cycles" else 0
+        bound = max(bound, parent.bound if parent is not None else 0)
         if self._is_beaten(bound):
             self.outcome.pruned["bound"] += 1
             return
@@ -191,7 +247,9 @@ class Search:
             guess *= bound / max(1, problem.space.bound(Partial(partial.space)))
         number = next(self._numbers)
         hope = max(bound, guess) + _delay(problem, partial) + self._penalty(problem, partial, bound)
-        node = _Node((hope, -_depth(partial), number), bound, guess, problem, partial)
+        proven = parent is not None and parent.proven
+        node = _Node((hope, -_depth(partial), number), bound, guess, problem, partial, proven)
+        self._nodes[number] = node
         heapq.heappush(self._promising[1 if partial.movements or partial.time is not None else 0], node)
         heapq.heappush(self._open, (bound, number))
 
@@ -225,16 +283,15 @@ class Search:
         return bound > self._best or (bound == self._best and len(self.objectives) == 1)
 
     def _bound(self) -> int:
-        while self._open and self._open[0][1] in self._closed:
-            self._closed.discard(heapq.heappop(self._open)[1])
-        least = self._open[0][0] if self._open else None
+        node = self._least_open()
+        least = None if node is None else node.bound
         if self._best is None:
             return least or 0
         return self._best if least is None else min(self._best, least)
 
     def _ended(self, clock: float) -> str:
         limits = self.limits
-        if not any(self._promising):
+        if not self._nodes:
             return "exhausted"
         several = len(self.objectives) > 1  # the others may be better among equals
         if self._best is not None and not several and self._best - self._bound() <= limits.gap * self._best:

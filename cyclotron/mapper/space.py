@@ -161,6 +161,21 @@ class Space:
             return self.bounds.anywhere(pes)
         return self.bounds.cycles(partial.space, partial.shares, self.most)
 
+    def is_placed(self, partial: Partial) -> bool:
+        """True where space and folds are chosen."""
+        return partial.space is not None and len(partial.shares) == len(partial.space)
+
+    def proven(self, partial: Partial) -> int:
+        """Return the bound with the least time of the operators in their PEs, where these are chosen.
+
+        Rotations change the order of sums: a placement that has some is left to `bound`.
+        """
+        bound = self.bound(partial)
+        if not self.is_placed(partial) or any(name for name, _ in self._rotations(partial)):
+            return bound
+        assert partial.space is not None
+        return max(bound, self.bounds.least_time(partial.space, partial.shares))
+
     def completed(self, partial: Partial) -> Partial:
         """Return the mapping with the rest left to the compiler; space and folds are chosen."""
         pinned = tuple(self.fix.movement(operand.name) for operand in self.operands)

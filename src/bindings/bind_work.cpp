@@ -2,6 +2,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <cyclotron/driver/least_time.hpp>
 #include <cyclotron/driver/work.hpp>
 
 #include "bindings.hpp"
@@ -23,6 +24,33 @@ Dicts to_dicts(const std::vector<driver::Count>& counts) {
   return result;
 }
 
+Dicts kinds_of(const recurrence::OperationGraph& graph) {
+  Dicts result;
+  for (const auto& one : graph.kinds) {
+    const std::vector<std::size_t> shape{one.nodes.size(), one.indices.size()};
+    result.append(py::dict("indices"_a = one.indices,
+                           "nodes"_a = py::array_t<std::size_t>(one.nodes.size(), one.nodes.data()),
+                           "points"_a = py::array_t<std::int64_t>(shape, one.points.data())));
+  }
+  return result;
+}
+
+using Pes = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
+
+std::int64_t least_time_of(const recurrence::OperationGraph& graph, const Pes& pes,
+                           const std::string& distance, std::int64_t hop, std::int64_t at_most) {
+  if (pes.ndim() != 2 || static_cast<std::size_t>(pes.shape(0)) != graph.cycles.size())
+    throw py::value_error("pes has a row for each node");
+  using Kind = driver::Distance::Kind;
+  const auto kind = distance == "manhattan" ? Kind::manhattan
+                    : distance == "largest" ? Kind::largest
+                                            : Kind::any;
+  const std::vector<std::int64_t> values(pes.data(), pes.data() + pes.size());
+  const auto dimensions = static_cast<std::size_t>(pes.shape(1));
+  return interruptibly(
+      {}, [&](const auto&) { return driver::least_time(graph, values, dimensions, {kind, hop, at_most}); });
+}
+
 }  // namespace
 
 void bind_work(py::module_& module) {
@@ -35,20 +63,20 @@ void bind_work(py::module_& module) {
       },
       py::arg("system"), py::arg("machine"), py::arg("space"),
       "How many operations of a system there are at each place, and the cycles of each at least.");
+  using Graph = recurrence::OperationGraph;
+  py::class_<Graph>(module, "OperationGraph", "Operators point by point, with what each waits for.")
+      .def("__len__", [](const Graph& graph) { return graph.cycles.size(); })
+      .def_property_readonly("kinds", kinds_of, "Of those that no schedule moves, indices, points and nodes.")
+      .def("least_time", least_time_of, py::arg("pes"), py::kw_only(), py::arg("distance"), py::arg("hop"),
+           py::arg("at_most"), "Cycles that no program goes below whose operators run in these PEs.");
+  module.attr("ANYWHERE") = driver::anywhere;
   module.def(
-      "elements_by_place",
-      [](const recurrence::System& system, const std::vector<std::string>& space) {
-        return to_dicts(
-            interruptibly({}, [=](const auto&) { return driver::elements_by_place(system, space); }));
-      },
-      py::arg("system"), py::arg("space"), "How many elements of each input are used at each place.");
-  module.def(
-      "longest_chain",
+      "operation_graph",
       [](const recurrence::System& system, const machine::Machine& machine, std::int64_t most) {
-        return interruptibly({}, [=](const auto&) { return driver::longest_chain(system, machine, most); });
+        return interruptibly({}, [=](const auto&) { return driver::operation_graph(system, machine, most); });
       },
       py::arg("system"), py::arg("machine"), py::kw_only(), py::arg("most"),
-      "Cycles of the longest chain of operators; None where there are more points than that.");
+      "The operators of a system point by point; None where there are more points than that.");
 }
 
 }  // namespace cyclotron::bindings

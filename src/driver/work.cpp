@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include <cyclotron/poly/effort.hpp>
 #include <cyclotron/program/timing.hpp>
-#include <cyclotron/recurrence/longest_chain.hpp>
 #include <cyclotron/recurrence/operations.hpp>
-#include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/schedule/schedule.hpp>
 #include <cyclotron/support/error.hpp>
 
@@ -95,45 +92,11 @@ std::vector<Count> operations_by_place(const recurrence::System& system, const m
   return result;
 }
 
-std::vector<Count> elements_by_place(const recurrence::System& system, const Names& space) {
+std::optional<recurrence::OperationGraph> operation_graph(const recurrence::System& system,
+                                                          const machine::Machine& machine,
+                                                          std::int64_t most) {
   const poly::Analysis analysis(system.kernel);
-  const auto all = schedule::index_names(system);
-  const auto forms = forms_of(space, all);
-  using Key = std::pair<std::size_t, std::vector<std::size_t>>;
-  std::map<Key, poly::Set> used;
-  const poly::Context context;
-  for (const auto& equation : system.equations) {
-    const auto domain = recurrence::domain_of(context, equation);
-    const auto visit = [&](recurrence::ExprId id, const recurrence::Scope& scope) {
-      const auto* access = std::get_if<recurrence::Access>(&system.at(id).node);
-      if (access == nullptr || system.at(access->tensor).role != recurrence::Role::input) return;
-      auto place = place_of(forms, all, scope.names);
-      for (const auto& form : access->index)
-        place.forms.push_back(recurrence::to_poly(form, scope.names.size()));
-      const auto elements = scope.points.image(place.forms);
-      const auto [at, added] = used.try_emplace({access->tensor.index(), place.dimensions}, elements);
-      if (!added) at->second = at->second.unite(elements);
-    };
-    if (!domain.is_empty()) recurrence::for_each_expr(system, equation, domain, visit);
-  }
-  std::vector<Count> result;
-  for (const auto& [key, elements] : used) {
-    const auto& tensor = system.tensors[key.first];
-    auto counts = poly::count_points(elements.coalesce(), key.second.size(), most_cells);
-    std::int64_t words = 1;
-    for (std::size_t d = 0; tensor.blocked && d < tensor.shape.size(); ++d) {
-      const auto rest = tensor.shape[d] % tensor.tile[d];
-      words *= rest == 0 ? tensor.tile[d] : rest;
-    }
-    if (counts) result.push_back({tensor.user_name(), words, key.second, std::move(*counts)});
-  }
-  return result;
-}
-
-std::optional<std::int64_t> longest_chain(const recurrence::System& system, const machine::Machine& machine,
-                                          std::int64_t most) {
-  const poly::Analysis analysis(system.kernel);
-  return recurrence::longest_chain(
+  return recurrence::operation_graph(
       system, [&](const auto& ways) { return least_cycles(machine.pe, ways); }, most);
 }
 

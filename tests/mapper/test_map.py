@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import random
 import re
@@ -72,7 +73,7 @@ def test_bounds_of_partial_mappings(name, machine):
             path.append(dice.choice(list(space.children(path[-1]))))
         found = evaluate(system, space.schedule(path[-1]), machine)
         if isinstance(found, Measured):
-            bounds = [space.bound(partial) for partial in path]
+            bounds = [space.proven(partial) for partial in path]
             assert max(bounds) <= found.cycles, (found.schedule, bounds)
             checked += 1
     assert checked or machine.pe.memory < 2048  # tiles of 4 x 4 and more need more than a cell has
@@ -117,8 +118,71 @@ def test_the_longest_chain(n):
     machine = cy.Machine(pe=cy.PE(cycles=cycles)).to_core()
     system = case.kernel.recurrences(*case.args).core
     # The difference may be one operator with the last product, and counts as nothing.
-    assert _core.longest_chain(system, machine, most=10**4) == longest_of_solve(n, 7, 3)
-    assert _core.longest_chain(system, machine, most=1) is None
+    graph = _core.operation_graph(system, machine, most=10**4)
+    nowhere = np.zeros((len(graph), 0), np.int64)
+    assert graph.least_time(nowhere, distance="any", hop=0, at_most=0) == longest_of_solve(n, 7, 3)
+    assert _core.operation_graph(system, machine, most=1) is None
+
+
+TREE = {"divide": 7, "multiply": 3, "multiply_add": 3, "multiply_subtract": 3}
+
+
+def least_of_solve(n, columns, grid, space, folds, **machine):
+    case = kernels.solve(n, columns)
+    pe = cy.PE(cycles=TREE)
+    bounds = Bounds(
+        case.kernel.recurrences(*case.args).core, cy.Machine(grid=grid, pe=pe, **machine), cy.Schedule()
+    )
+    return bounds.least_time(space, folds)
+
+
+@pytest.mark.parametrize("n", [2, 5, 9])
+def test_the_least_time_of_rows_in_a_line(n):
+    """By hand: of each row the last term waits for the row before, a hop away, then it is divided."""
+    line = {"grid": (n, 1), "space": ("i", "0"), "folds": (None, None)}
+    chain = n * 7 + (n - 1) * 3
+    assert least_of_solve(n, 1, **line, link=cy.Link(latency=4)) == chain + (n - 1)  # a broadcast takes 1
+    far = {"link": cy.Link(latency=4), "broadcast": cy.Link(latency=9)}
+    assert least_of_solve(n, 1, **line, **far) == chain + (n - 1) * 4
+    assert least_of_solve(n, 1, **line, **far, topology="torus") == chain + (n - 1) * 4
+
+
+@pytest.mark.parametrize(("n", "columns"), [(2, 3), (5, 4)])
+def test_the_least_time_of_one_pe_is_its_work(n, columns):
+    work = columns * (n * 7 + n * (n - 1) // 2 * 3)
+    assert least_of_solve(n, columns, (1, 1), ("0", "0"), (None, None)) == work
+
+
+MIXED = {
+    "mesh": cy.Machine(grid=(3, 4), link=DEEP, pe=cy.PE(memory=1 << 20)),
+    "slow": SLOW,
+    "torus": dataclasses.replace(SLOW, grid=(2, 4), topology="torus"),
+    "hexagonal": dataclasses.replace(SLOW, grid=(3, 3), topology="hexagonal"),
+    "free links": dataclasses.replace(SMALL, link=cy.Link(latency=0, depth=1 << 20)),
+    "side by side": dataclasses.replace(
+        SMALL, pe=cy.PE(memory=1 << 20, overlap=True, matrix=cy.Unit((2, 2, 2)), vector=cy.Unit((2,)))
+    ),
+}
+
+
+@pytest.mark.parametrize("machine", MIXED)
+@pytest.mark.parametrize("name", CASES)
+def test_no_bound_is_above_an_enumerated_mapping(name, machine):
+    """Mappings that the mapper had no part in, each against the bounds of its space and folds."""
+    case, target = CASES[name][0], MIXED[machine]
+    bounds = Bounds(case.kernel.recurrences(*case.args).core, target, cy.Schedule())
+    every = list(exhaustive.schedules(case.extents, case.tensors, target.grid))
+    checked = 0
+    for schedule in random.Random(f"{name} {machine}").sample(every, 14):
+        cycles = exhaustive.cycles(case.kernel, case.args, schedule, target)
+        if cycles is None:
+            continue
+        folds = dict(schedule.folds)
+        space, shares = schedule.space_indices, [folds.get(form) for form in schedule.space_indices]
+        assert bounds.least_time(space, shares) <= cycles, schedule
+        assert bounds.cycles(space, shares, target.grid) <= cycles, schedule
+        checked += 1
+    assert checked
 
 
 def test_a_mapping_prints_as_code_that_runs_to_the_same_cycles():

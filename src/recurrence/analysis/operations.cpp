@@ -1,16 +1,12 @@
 #include <cyclotron/recurrence/operations.hpp>
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 #include <cyclotron/recurrence/sets.hpp>
-#include <cyclotron/support/overloaded.hpp>
 
 #include "applications.hpp"
+#include "values.hpp"
 
 namespace cyclotron::recurrence {
 
@@ -32,68 +28,6 @@ class Collector {
   }
 
  private:
-  using Used = std::set<std::size_t>;
-
-  static void use(const Affine& form, std::size_t scope, Used& used) {
-    for (std::size_t v = 0; v < std::min(form.coefficients.size(), scope); ++v) {
-      if (form.coefficients[v] != 0) used.insert(v);
-    }
-  }
-
-  /// The variables of a scope that a value varies with.
-  void use(ExprId id, std::size_t scope, Used& used) const {
-    std::visit(Overloaded{[](const Constant&) {}, [&](const Index& index) { use(index.form, scope, used); },
-                          [&](const Access& access) {
-                            for (const auto& form : access.index) use(form, scope, used);
-                          },
-                          [&](const Apply& apply) {
-                            for (const auto operand : apply.operands) use(operand, scope, used);
-                          },
-                          [&](const Reduce& reduce) {
-                            for (const auto& all : reduce.domain) {
-                              for (const auto& one : all) use(one.form, scope, used);
-                            }
-                            use(reduce.body, scope, used);
-                          }},
-               system_.at(id).node);
-  }
-
-  static std::string text(const Affine& form) {
-    std::string result = fmt::format("{}", form.constant);
-    for (std::size_t v = 0; v < form.coefficients.size(); ++v) {
-      if (form.coefficients[v] != 0) result += fmt::format("+{}v{}", form.coefficients[v], v);
-    }
-    return result;
-  }
-
-  /// Of equal values one text.
-  [[nodiscard]] std::string text(ExprId id) const {
-    return std::visit(
-        Overloaded{[&](const Constant&) { return fmt::format("#{}", id.index()); },
-                   [&](const Index& index) { return "i" + text(index.form); },
-                   [&](const Access& access) {
-                     auto result = fmt::format("t{}[", access.tensor.index());
-                     for (const auto& form : access.index) result += text(form) + ",";
-                     return result + "]";
-                   },
-                   [&](const Apply& apply) {
-                     auto result = fmt::format("o{}.{}(", static_cast<int>(apply.op), apply.flags);
-                     for (const auto operand : apply.operands) result += text(operand) + ",";
-                     return result + ")";
-                   },
-                   [&](const Reduce& reduce) {
-                     auto result = fmt::format("r{}{}(", static_cast<int>(reduce.kind), reduce.index);
-                     for (const auto& all : reduce.domain) {
-                       for (const auto& one : all)
-                         result +=
-                             fmt::format("{}:{}:{}:{};", text(one.form), one.equality, one.modulus, one.most);
-                       result += "|";
-                     }
-                     return result + text(reduce.body) + ")";
-                   }},
-        system_.at(id).node);
-  }
-
   void add(const std::string& key, const Scope& scope, const Used& used, std::vector<Application> ways,
            bool accumulates) {
     const std::vector<std::size_t> keep(used.begin(), used.end());
@@ -116,8 +50,8 @@ class Collector {
     if (const auto* apply = std::get_if<Apply>(&system_.at(id).node)) {
       if (auto ways = applications_.ways(id); !ways.empty()) {
         Used used;
-        use(id, scope.names.size(), used);
-        add(text(id), scope, used, std::move(ways), false);
+        use(system_, id, scope.names.size(), used);
+        add(text_of(system_, id), scope, used, std::move(ways), false);
       }
       for (const auto operand : apply->operands) visit(operand, scope);
     } else if (const auto* reduce = std::get_if<Reduce>(&system_.at(id).node)) {
@@ -134,15 +68,16 @@ class Collector {
     scope.names.push_back(reduce.index);
     if (scope.points.is_empty()) return;
     Used used;
-    use(id, count, used);
+    use(system_, id, count, used);
     used.insert(count);
     if (auto ways = applications_.ways_of_terms(reduce); !ways.empty()) {
-      add(text(id), scope, used, std::move(ways), true);
+      add(text_of(system_, id), scope, used, std::move(ways), true);
       for (const auto operand : std::get<Apply>(system_.at(reduce.body).node).operands) visit(operand, scope);
       return;
     }
     const Scope joined{scope.names, without_first(scope.points, reduce.descending)};
-    if (!joined.points.is_empty()) add(text(id), joined, used, {applications_.joining(reduce)}, true);
+    if (!joined.points.is_empty())
+      add(text_of(system_, id), joined, used, {applications_.joining(reduce)}, true);
     visit(reduce.body, scope);
   }
 

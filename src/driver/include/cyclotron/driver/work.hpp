@@ -7,14 +7,15 @@
 
 #include <cyclotron/machine/machine.hpp>
 #include <cyclotron/poly/count.hpp>
+#include <cyclotron/recurrence/operation_graph.hpp>
 #include <cyclotron/recurrence/system.hpp>
 
 namespace cyclotron::driver {
 
 /// Something counted by place: `values` by the dimensions of the grid that tell where it is.
 struct Count {
-  std::string name;         ///< Of the operator, or the tensor.
-  std::int64_t cycles = 0;  ///< Of each operation, at least; of a tensor's elements, words.
+  std::string name;         ///< Of the operator.
+  std::int64_t cycles = 0;  ///< Of each operation, at least.
   std::vector<std::size_t>
       dimensions;  ///< Of `space`; the others do not tell, as an index that is not its own.
   poly::Counts counts;
@@ -30,14 +31,10 @@ inline constexpr std::int64_t most_cells = 1 << 22;
                                                      const machine::Machine& machine,
                                                      const std::vector<std::string>& space);
 
-/// The different elements of each input that points use, by the place of these; throws as above. A count for each set
-/// of dimensions that tell the place.
-[[nodiscard]] std::vector<Count> elements_by_place(const recurrence::System& system,
-                                                   const std::vector<std::string>& space);
-
-/// Cycles of the longest chain of operators that wait for each other, on any number of PEs; none where the system has more
-/// than `most` points, or chains that are too long to follow.
-[[nodiscard]] std::optional<std::int64_t> longest_chain(const recurrence::System& system,
-                                                        const machine::Machine& machine, std::int64_t most);
+/// The operators point by point, each with its least cycles; none where the system has more than `most` points, or chains
+/// that are too long to follow.
+[[nodiscard]] std::optional<recurrence::OperationGraph> operation_graph(const recurrence::System& system,
+                                                                        const machine::Machine& machine,
+                                                                        std::int64_t most);
 
 }  // namespace cyclotron::driver

@@ -1,9 +1,11 @@
-#include <cyclotron/recurrence/longest_chain.hpp>
+#include <cyclotron/recurrence/operation_graph.hpp>
 
 #include <algorithm>
 #include <list>
 #include <map>
 #include <numeric>
+#include <set>
+#include <string>
 #include <utility>
 
 #include <cyclotron/poly/count.hpp>
@@ -11,6 +13,7 @@
 #include <cyclotron/support/overloaded.hpp>
 
 #include "applications.hpp"
+#include "values.hpp"
 
 namespace cyclotron::recurrence {
 
@@ -39,32 +42,31 @@ bool contains(const Region& region, const Point& point) {
   });
 }
 
-/// The earliest time of each element, on a machine of any size that moves values in no time.
-class Chains {
+/// In place of the node that a value waits for, where it waits for none.
+constexpr std::int64_t nothing = -2;
+
+class Builder {
  public:
-  Chains(const System& system, const LeastCycles& cycles)
+  Builder(const System& system, const LeastCycles& cycles)
       : system_(system), applications_(system), cycles_(cycles), elements_(system.tensors.size()) {}
 
-  std::optional<std::int64_t> run(std::int64_t most) {
+  std::optional<OperationGraph> run(std::int64_t most) {
     if (!collect(most)) return std::nullopt;
     // From the first points on, few elements wait for others that are not done.
     std::vector<std::size_t> order(order_.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::stable_sort(order, {}, [&](std::size_t n) { return *order_[n].point; });
-    std::int64_t result = 0;
     for (const auto n : order) {
-      const auto time = finish(order_[n]);
-      if (!time) return std::nullopt;
-      result = std::max(result, *time);
+      if (!finish(order_[n])) return std::nullopt;
     }
-    return result;
+    return std::move(graph_);
   }
 
  private:
   struct Definition {
     const Equation* equation;
     const Point* point;
-    std::int64_t* time;
+    std::int64_t* node;
   };
 
   bool collect(std::int64_t most) {
@@ -82,12 +84,13 @@ class Chains {
         fits = fits && counts && points <= most;
       });
       if (!fits) return false;
+      place(equation);
       points_.push_back(domain.points());
       for (const auto& point : points_.back()) {
-        auto& time =
+        auto& last =
             elements_[equation.target.index()].try_emplace(element(equation.index, point)).first->second;
-        time = {unknown, order_.size()};
-        order_.push_back({&equation, &point, &time.first});
+        last = {unknown, order_.size()};
+        order_.push_back({&equation, &point, &last.first});
       }
     }
     return true;
@@ -115,61 +118,112 @@ class Chains {
     return result;
   }
 
-  std::optional<std::int64_t> finish(const Definition& one) {
-    if (*one.time != unknown) return *one.time;
+  /// Finds the operators of an element that no schedule moves from their points.
+  void place(const Equation& equation) {
+    const auto all = equation.indices.size();
+    const auto own = [&](ExprId id) {
+      Used used;
+      use(system_, id, all, used);
+      auto key = text_of(system_, id);
+      for (const auto& name : equation.indices) key += " " + name;
+      return used.size() == all && placed_.insert(std::move(key)).second;
+    };
+    const auto begin = [&](ExprId id, std::vector<std::string> indices) {
+      kinds_.emplace(id.index(), graph_.kinds.size());
+      graph_.kinds.push_back({std::move(indices), {}, {}});
+    };
+    const auto terms = [&](const auto& self, ExprId id) -> void {
+      if (const auto* apply = std::get_if<Apply>(&system_.at(id).node)) {
+        for (const auto operand : apply->operands) self(self, operand);
+      }
+      const auto* reduce = std::get_if<Reduce>(&system_.at(id).node);
+      if (reduce == nullptr || !own(id)) return;
+      auto indices = equation.indices;
+      indices.push_back(reduce->index);
+      begin(id, std::move(indices));
+    };
+    terms(terms, equation.expr);
+    if (std::holds_alternative<Apply>(system_.at(equation.expr).node) && own(equation.expr))
+      begin(equation.expr, equation.indices);
+  }
+
+  using Node = std::optional<std::int64_t>;
+
+  std::int64_t add(ExprId id, std::int64_t cycles, std::vector<std::int64_t> before, const Point& point,
+                   bool runs) {
+    std::ranges::sort(before);
+    const auto end = std::ranges::unique(before).begin();
+    for (auto at = before.begin(); at != end; ++at) {
+      if (*at != nothing) graph_.waits_for.push_back(static_cast<std::size_t>(*at));
+    }
+    const auto node = graph_.cycles.size();
+    graph_.cycles.push_back(cycles);
+    graph_.first.push_back(graph_.waits_for.size());
+    if (const auto kind = kinds_.find(id.index()); runs && kind != kinds_.end()) {
+      auto& own = graph_.kinds[kind->second];
+      own.points.insert(own.points.end(), point.begin(), point.end());
+      own.nodes.push_back(node);
+    }
+    return static_cast<std::int64_t>(node);
+  }
+
+  Node finish(const Definition& one) {
+    if (*one.node != unknown) return *one.node;
     if (++depth_ > most_depth) return std::nullopt;
     auto point = *one.point;
-    const auto time = finish(one.equation->expr, point);
+    const auto node = finish(one.equation->expr, point);
     --depth_;
-    if (time) *one.time = *time;
-    return time;
+    if (node) *one.node = *node;
+    return node;
   }
 
-  std::optional<std::int64_t> finish(ExprId id, Point& point) {
-    return std::visit(Overloaded{[](const Constant&) { return std::optional<std::int64_t>(0); },
-                                 [](const Index&) { return std::optional<std::int64_t>(0); },
-                                 [&](const Access& access) { return finish(access, point); },
-                                 [&](const Apply& apply) {
-                                   const auto start = finish(apply.operands, point);
-                                   return start ? std::optional(*start + cost(id)) : std::nullopt;
-                                 },
-                                 [&](const Reduce& reduce) { return finish(id, reduce, point); }},
-                      system_.at(id).node);
+  Node finish(ExprId id, Point& point) {
+    return std::visit(
+        Overloaded{[](const Constant&) { return Node(nothing); }, [](const Index&) { return Node(nothing); },
+                   [&](const Access& access) { return finish(access, point); },
+                   [&](const Apply& apply) {
+                     auto before = finish(apply.operands, point);
+                     return before ? Node(add(id, cost(id), std::move(*before), point, true)) : std::nullopt;
+                   },
+                   [&](const Reduce& reduce) { return finish(id, reduce, point); }},
+        system_.at(id).node);
   }
 
-  std::optional<std::int64_t> finish(const Access& access, const Point& point) {
+  Node finish(const Access& access, const Point& point) {
     const auto& elements = elements_[access.tensor.index()];
     const auto found = elements.find(element(access.index, point));
-    return found == elements.end() ? std::optional<std::int64_t>(0) : finish(order_[found->second.second]);
+    return found == elements.end() ? Node(nothing) : finish(order_[found->second.second]);
   }
 
-  std::optional<std::int64_t> finish(const std::vector<ExprId>& operands, Point& point) {
-    std::int64_t result = 0;
+  std::optional<std::vector<std::int64_t>> finish(const std::vector<ExprId>& operands, Point& point) {
+    std::vector<std::int64_t> result;
     for (const auto operand : operands) {
-      const auto time = finish(operand, point);
-      if (!time) return std::nullopt;
-      result = std::max(result, *time);
+      const auto node = finish(operand, point);
+      if (!node) return std::nullopt;
+      result.push_back(*node);
     }
     return result;
   }
 
-  std::optional<std::int64_t> finish(ExprId id, const Reduce& reduce, Point& point) {
+  Node finish(ExprId id, const Reduce& reduce, Point& point) {
     const auto [low, high] = ranges_.at(id.index());
     const auto [step, fused] = cost_of_terms(id, reduce);
-    std::int64_t result = 0;
+    std::int64_t last = nothing;
     bool first = true;
     point.push_back(0);
     for (auto n = low; n <= high; ++n) {
       point.back() = reduce.descending ? high - (n - low) : n;
       if (!contains(reduce.domain, point)) continue;
-      const auto term = fused ? finish(std::get<Apply>(system_.at(reduce.body).node).operands, point)
-                              : finish(reduce.body, point);
-      if (!term) return std::nullopt;
-      result = std::max(result, *term) + (first && !fused ? 0 : step);
+      auto before = finish(
+          fused ? std::get<Apply>(system_.at(reduce.body).node).operands : std::vector{reduce.body}, point);
+      if (!before) return std::nullopt;
+      before->push_back(last);
+      const auto runs = fused || !first;
+      last = add(id, runs ? step : 0, std::move(*before), point, runs);
       first = false;
     }
     point.pop_back();
-    return result;
+    return last;
   }
 
   std::int64_t cost(ExprId id) {
@@ -196,9 +250,12 @@ class Chains {
   Applications applications_;
   const LeastCycles& cycles_;
   std::vector<std::map<Point, std::pair<std::int64_t, std::size_t>>>
-      elements_;  ///< Time, and place in `order_`.
+      elements_;  ///< Last node, and place in `order_`.
   std::vector<Definition> order_;
   std::list<std::vector<Point>> points_;
+  std::map<std::size_t, std::size_t> kinds_;  ///< By expression.
+  std::set<std::string> placed_;
+  OperationGraph graph_;
   std::map<std::size_t, std::pair<std::int64_t, std::int64_t>> ranges_;
   std::map<std::size_t, std::pair<std::int64_t, bool>> costs_;
   std::size_t depth_ = 0;
@@ -206,9 +263,9 @@ class Chains {
 
 }  // namespace
 
-std::optional<std::int64_t> longest_chain(const System& system, const LeastCycles& cycles,
-                                          std::int64_t most) {
-  return Chains(system, cycles).run(most);
+std::optional<OperationGraph> operation_graph(const System& system, const LeastCycles& cycles,
+                                              std::int64_t most) {
+  return Builder(system, cycles).run(most);
 }
 
 }  // namespace cyclotron::recurrence

@@ -1,0 +1,30 @@
+// The least time of operators in given PEs: what waits for what, and one operator after the other in each.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include <cyclotron/recurrence/operation_graph.hpp>
+
+namespace cyclotron::driver {
+
+/// A coordinate of an operator whose place is not known.
+inline constexpr std::int64_t anywhere = std::numeric_limits<std::int64_t>::min();
+
+/// The least cycles of a value's way to another PE.
+struct Distance {
+  enum class Kind { manhattan, largest, any };
+  Kind kind = Kind::any;     ///< Hops: the sum of the differences of coordinates, their largest, or one.
+  std::int64_t hop = 0;      ///< Cycles of a hop.
+  std::int64_t at_most = 0;  ///< As a network takes that reaches all PEs at once.
+};
+
+/// Cycles that no program goes below which runs each operator in its PE. It is the best schedule of the busiest PE alone
+/// that may interrupt operators: of those that are released, the one with the longest way to the end runs (Jackson 1955;
+/// Carlier 1982). Releases and ways to the end are longest paths, with the way of each value between PEs.
+/// `pes` has `dimensions` coordinates a node, `anywhere` where one is not known: its operators hold up no PE.
+[[nodiscard]] std::int64_t least_time(const recurrence::OperationGraph& graph,
+                                      const std::vector<std::int64_t>& pes, std::size_t dimensions,
+                                      const Distance& distance);
+
+}  // namespace cyclotron::driver
