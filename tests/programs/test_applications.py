@@ -29,14 +29,17 @@ import life
 import lstm
 import mach_listing
 import maxwell
+import molecular_dynamics
 import multigrid
 import navier_stokes
 import particles
 import poisson
+import potts
 import shallow_water
 import sparse_cg
 import sparse_matvec
 import transformer
+import two_phase_flow
 import waves
 
 (ELL, CSR), VECTOR = sparse_matvec.poisson(3), np.arange(9.0)
@@ -107,6 +110,7 @@ EXACT = {  # kernel, arguments, schedule, machine
     ),
     "Ising": (ising.ising, ising.problem(6, 4, 3), ising.SITES, torus(6, 4)),
     "Ising, a mesh": (ising.ising, ising.problem(4, 4, 3), ising.SITES, None),
+    "Potts": (potts.potts, potts.problem(6, 4, 3, 5), potts.SITES, torus(6, 4)),
 }
 
 ROUNDED = {
@@ -120,6 +124,16 @@ ROUNDED = {
     "Kalman filter": (kalman.kalman, kalman.problem(3), None),
     "k-means": (kmeans.kmeans, kmeans.problem(6, 8), cy.Schedule().space("i")),
     "LSTM": (lstm.lstm, lstm.problem(3, 2, 3), None),
+    "molecular dynamics": (
+        molecular_dynamics.atoms,
+        molecular_dynamics.problem(4, 4, steps=3),
+        molecular_dynamics.SITES,
+    ),
+    "two-phase flow": (
+        two_phase_flow.two_phase,
+        two_phase_flow.problem(3, 4, relaxations=3, steps=3),
+        two_phase_flow.BLOCKS,
+    ),
     "sparse conjugate gradients": (
         sparse_cg.sparse_cg,
         (*sparse_cg.disc(4)[:2], RNG.random(16), 1e-12, 25),

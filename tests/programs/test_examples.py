@@ -32,10 +32,12 @@ PICTURES = {
     "mach_listing": ["mach_listing.png"],
     "maxwell": ["maxwell.png"],
     "memory_bound": ["memory_roofline.png", "memory_stalls.png"],
+    "molecular_dynamics": ["molecular_dynamics.png"],
     "multigrid": ["multigrid.png"],
     "navier_stokes": ["navier_stokes.png"],
     "particles": ["particles.png"],
     "poisson": ["poisson.png"],
+    "potts": ["potts.png"],
     "quickstart": ["quickstart_utilization.png"],
     "scale_sim": ["scale_sim.png"],
     "shallow_water": ["shallow_water.png"],
@@ -45,6 +47,7 @@ PICTURES = {
     "tree_reduction": ["tree_stalls.png"],
     "transformer": ["transformer.png"],
     "trsm_utilization": ["trsm_utilization.png"],
+    "two_phase_flow": ["two_phase_flow.png"],
     "waves": ["waves.png"],
 }
 
