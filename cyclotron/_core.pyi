@@ -264,7 +264,7 @@ class System:
         flags: Sequence[str],
         span: tuple[str, int, int, int, int, int],
     ) -> int: ...
-    def add_constant(self, value: int | complex, span: tuple[str, int, int, int, int, int]) -> int: ...
+    def add_constant(self, value: int | int | complex, span: tuple[str, int, int, int, int, int]) -> int: ...
     def add_equation(
         self,
         target: int,
@@ -641,6 +641,8 @@ class OperationGraph:
 
 class Counters:
     """Activity of each PE; arrays over the grid, last dimension fastest."""
+    def amounts(self) -> list[Any]:
+        """What costs energy: operations, and words read, written, loaded and stored, by slot or tensor."""
     def bytes_loaded(self) -> NDArray[numpy.int64]:
         """Their bytes."""
     def bytes_stored(self) -> NDArray[numpy.int64]:
@@ -676,6 +678,9 @@ def compile(system: System, schedule: Schedule | None, machine: Machine) -> Comp
 
 def dependences(system: System) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The statements of the loop nest that spells a system, and their dependences."""
+
+def dtypes() -> list[str]:
+    """NumPy's names of the dtypes that elements have."""
 
 def fetch_cycles(program: Program, tensor: int, *, progress: Callable[[float], bool] | None = None) -> int:
     """Simulate the STOREs of a resident output alone."""

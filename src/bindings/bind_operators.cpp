@@ -11,7 +11,6 @@ namespace cyclotron::bindings {
 namespace {
 
 namespace py = pybind11;
-using operators::DType;
 using operators::Info;
 using operators::Op;
 using Rows = std::pair<std::int64_t, std::int64_t>;  ///< And columns.
@@ -19,8 +18,7 @@ using Rows = std::pair<std::int64_t, std::int64_t>;  ///< And columns.
 /// NumPy's names of the dtypes that an operator works on, each with that of its result.
 py::typing::Dict<py::str, py::str> dtypes(const Info& info) {
   py::dict result;
-  for (std::size_t d = 0; d <= static_cast<std::size_t>(DType::complex128); ++d) {
-    const auto dtype = static_cast<DType>(d);
+  for (const auto dtype : operators::all_dtypes()) {
     if (!operators::is_defined(info.op, dtype)) continue;
     result[py::str(name(dtype))] = py::str(name(operators::result_dtype(info.op, dtype)));
   }
@@ -63,6 +61,14 @@ void bind_operators(py::module_& module) {
         return result;
       },
       "The registry.");
+  module.def(
+      "dtypes",
+      [] {
+        std::vector<std::string> result;
+        for (const auto dtype : operators::all_dtypes()) result.emplace_back(operators::name(dtype));
+        return result;
+      },
+      "NumPy's names of the dtypes that elements have.");
 }
 
 }  // namespace cyclotron::bindings

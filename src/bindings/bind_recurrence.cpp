@@ -24,7 +24,7 @@ DType to_dtype(const std::string& text) {
                       .span = {},
                       .message = "dtype `" + text + "` is not supported",
                       .notes = {},
-                      .help = "use bool, int32, int64, float16, float32, float64, complex64 or complex128"});
+                      .help = "use " + operators::dtype_names()});
   return *dtype;
 }
 

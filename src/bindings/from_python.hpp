@@ -17,7 +17,7 @@ namespace cyclotron::bindings {
 using PyAffine = std::pair<std::vector<std::int64_t>, std::int64_t>;
 using PyConstraint = std::pair<PyAffine, std::variant<std::string, std::int64_t>>;  // ">=", "==" or a modulus
 using PyRegion = std::vector<std::vector<PyConstraint>>;
-using PyNumber = std::variant<std::int64_t, std::complex<double>>;
+using PyNumber = std::variant<std::int64_t, std::uint64_t, std::complex<double>>;
 using PySpan = std::tuple<std::string, int, int, int, int, int>;  ///< The last is the block.
 
 inline Span to_span(const PySpan& span) {
@@ -25,6 +25,7 @@ inline Span to_span(const PySpan& span) {
 }
 inline Number to_number(const PyNumber& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return Number::of(*integer);
+  if (const auto* integer = std::get_if<std::uint64_t>(&value)) return Number::of(*integer);
   const auto number = std::get<std::complex<double>>(value);
   return {number.real(), number.imag(), 0};
 }

@@ -149,17 +149,8 @@ struct Term {
 bool is_neutral(const Constant& number, operators::DType dtype) {
   const auto negative_zero = [](double value) { return value == 0 && std::signbit(value); };
   if (number.rest != 0) return false;
-  switch (dtype) {
-    case operators::DType::boolean:
-    case operators::DType::int32:
-    case operators::DType::int64: return number.real == 0 && number.imaginary == 0;
-    case operators::DType::float16:
-    case operators::DType::float32:
-    case operators::DType::float64: return negative_zero(number.real);
-    case operators::DType::complex64:
-    case operators::DType::complex128: return negative_zero(number.real) && negative_zero(number.imaginary);
-  }
-  return false;
+  if (!operators::is_floating(dtype)) return number.real == 0 && number.imaginary == 0;
+  return negative_zero(number.real) && (!operators::is_complex(dtype) || negative_zero(number.imaginary));
 }
 
 class ClassIndexer {

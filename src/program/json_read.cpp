@@ -1,5 +1,4 @@
 // Reads programs from untrusted JSON.
-#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -349,7 +348,7 @@ class Reader {
     get(fields, "imaginary", constant.imaginary);
     if (fields.has("rest")) {
       get(fields, "rest", constant.rest);
-      if (!(std::abs(constant.real) <= Number::limit) || constant.imaginary != 0)
+      if (!(constant.real >= -Number::limit && constant.real <= 2 * Number::limit) || constant.imaginary != 0)
         fail("CYC606", path, fmt::format("holds an integer near {}", constant.real),
              "compile the program again");
     }

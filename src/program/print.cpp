@@ -128,7 +128,7 @@ std::string disjunction(const Disjunction& any, const Names& names) {
 }
 
 std::string constant(const Constant& value) {
-  if (value.rest != 0) return fmt::format("{}", value.integer());
+  if (value.rest != 0) return value.integer_text();
   if (value.imaginary == 0) return fmt::format("{}", value.real);
   return fmt::format("({}{:+}j)", value.real, value.imaginary);
 }

@@ -51,7 +51,8 @@ void require_tile(operators::Shape tile, const Path& path) {
 }
 
 void require_dtype(DType dtype, const Path& path) {
-  require_range(static_cast<std::int64_t>(dtype), 0, static_cast<std::int64_t>(DType::complex128), path);
+  require_range(static_cast<std::int64_t>(dtype), 0,
+                static_cast<std::int64_t>(operators::all_dtypes().size()) - 1, path);
 }
 
 void check(const Tensor& tensor, const Path& path) {

@@ -261,9 +261,8 @@ class CodeChecker {
 
   static std::string kinds_text(Op op) {
     std::vector<std::string_view> names;
-    for (int d = 0; d <= static_cast<int>(DType::complex128); ++d) {
-      if (operators::is_defined(op, static_cast<DType>(d)))
-        names.push_back(operators::name(static_cast<DType>(d)));
+    for (const auto dtype : operators::all_dtypes()) {
+      if (operators::is_defined(op, dtype)) names.push_back(operators::name(dtype));
     }
     return fmt::format("{}", fmt::join(names, ", "));
   }

@@ -215,7 +215,7 @@ void TermTable::write(TermId id, int& budget, bool nested, std::string& text) co
     case Kind::index: text += fmt::format("{}", number_in(node)); return;
     case Kind::constant: {
       const auto& value = constants_[node.parts[0]];
-      text += value.rest != 0        ? fmt::format("{}", value.integer())
+      text += value.rest != 0        ? value.integer_text()
               : value.imaginary == 0 ? fmt::format("{}", value.real)
                                      : fmt::format("({}{:+}j)", value.real, value.imaginary);
       return;

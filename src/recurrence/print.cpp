@@ -24,7 +24,7 @@ std::string_view role_text(Role role) {
 }
 
 std::string number_text(const Constant& value) {
-  if (value.rest != 0) return fmt::format("{}", value.integer());
+  if (value.rest != 0) return value.integer_text();
   if (value.imaginary == 0) return fmt::format("{}", value.real);
   return fmt::format("({}{:+}j)", value.real, value.imaginary);
 }

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <limits>
 
 #include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/support/error.hpp>
@@ -196,23 +195,23 @@ class Verifier {
                          .help = "add an equation for the missing elements or restrict the index"});
   }
 
-  /// Of numbers only those of 32 bits may be too small for what a form is.
+  /// Of numbers those of few bits, and those without sign, may not hold what a form is.
   void check_index(const Expr& expr, const Index& index, const Scope& scope) const {
     CYC_CHECK(operators::holds_index(index.dtype));
-    if (index.dtype != DType::int32) return;
+    const auto limits = operators::integer_limits(index.dtype);
+    if (!limits) return;
     const auto form = to_poly(index.form, scope.names.size());
     const auto values = scope.points.image({form});
     const auto low = values.minimum(0), high = values.maximum(0);
-    constexpr std::int64_t least = std::numeric_limits<std::int32_t>::min();
-    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    const auto [least, most] = *limits;
     if (!low || !high || (*low >= least && *high <= most)) return;
-    throw ShapeError(
-        {.code = "CYC206",
-         .span = expr.span,
-         .message = fmt::format("`{}` reaches {}, and int32 ends at {}", to_string(form, scope.names),
-                                *low < least ? *low : *high, *low < least ? least : most),
-         .notes = {},
-         .help = "convert the array with which it is combined, e.g. `x.astype(\"int64\")`"});
+    throw ShapeError({.code = "CYC206",
+                      .span = expr.span,
+                      .message = fmt::format("`{}` reaches {}, and {} ends at {}",
+                                             to_string(form, scope.names), *low < least ? *low : *high,
+                                             operators::name(index.dtype), *low < least ? least : most),
+                      .notes = {},
+                      .help = "convert the array with which it is combined, e.g. `x.astype(\"int64\")`"});
   }
 
   void check_reduction(const Expr& expr, const Reduce& reduce, const Scope& scope) const {

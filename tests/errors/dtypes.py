@@ -5,7 +5,7 @@ from cyclotron import il
 
 ARGUMENTS = {
     "n": cy.spec((4,), "int64"),
-    "h": cy.spec((4,), "uint16"),
+    "h": cy.spec((4,), "datetime64[s]"),
     "T": cy.spec((4, 4), tile=(2, 2)),
     "s": cy.spec((4,), "float32"),
 }
@@ -44,10 +44,10 @@ def bits_of_floats(x):
 
 
 @cy.kernel
-def converted_to_unsigned(x):
+def converted_to_times(x):
     X = cy.empty_like(x)
     for i in range(4):
-        X[i] = x[i].astype("uint16")  # error: CYC120
+        X[i] = x[i].astype("datetime64[s]")  # error: CYC120
     return X
 
 

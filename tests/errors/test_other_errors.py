@@ -29,10 +29,10 @@ def test_a_dtype_that_is_not_supported():
         return X
 
     with pytest.raises(cy.ShapeError) as caught:
-        copy.recurrences(np.ones(2, dtype="uint16"))
+        copy.recurrences(np.ones(2, dtype="datetime64[s]"))
     assert caught.value.code == "CYC120"
     with pytest.raises(cy.ShapeError) as caught:
-        _core.System("copy").add_tensor("A", "uint16", "input", [2], None, ("", 0, 0, 0, 0, 0))
+        _core.System("copy").add_tensor("A", "int7", "input", [2], None, ("", 0, 0, 0, 0, 0))
     assert caught.value.code == "CYC207"
 
 

@@ -39,7 +39,7 @@ SLIPS: dict[str, list[tuple[str, str]]] = {
         ("return np.add.reduce(x)", "cy.sum"),
         ("y = x.copy(); np.add.at(y, n, 1.0); return y", "loop"),
         ("return np.zeros(4, dtype=object)", "cy.zeros"),
-        ("return x.astype('uint8')", "int32"),
+        ("return x.astype('uint8')", ""),
         ("return x.astype(str)", "float64"),
         ("return np.sum(x, where=x > 1)", "cy.where"),
         ("return np.max(x, initial=0)", "cy.sum(x) + start"),

@@ -247,14 +247,6 @@ def truncated(x):
 
 
 @cy.kernel
-def narrow(x):
-    y = cy.empty_like(x)
-    for i in range(len(x)):
-        y[i] = np.int8(i)
-    return y
-
-
-@cy.kernel
 def too_large(x):
     y = cy.empty_like(x)
     for i in range(len(x)):
@@ -300,7 +292,6 @@ def floors(x):
     [
         (halved, "CYC105", "`i // 2`"),
         (truncated, "CYC105", '.astype("int64")'),
-        (narrow, "CYC120", "int8"),
         (too_large, "CYC120", "a number that indices make may reach 6000000000"),
         (of_clamped, "CYC103", "`max(0, min(i, 3))` is not affine"),
         (of_largest, "CYC103", "`max(i, 2)` is not affine"),

@@ -17,7 +17,9 @@ ONE_PE = cy.Schedule()
 
 def test_dtypes_of_results_are_those_of_the_core() -> None:
     for entry in _core.operators():
-        if entry.accumulating:
+        if (
+            entry.accumulating or entry.name not in OPERATORS
+        ):  # casts to dtypes that Python does not offer yet
             continue
         for dtype, result in entry.dtypes.items():
             assert result_dtype(entry.name, dtype) == result, entry.name
@@ -27,7 +29,7 @@ def test_operators_are_what_their_entries_say() -> None:
     """Of elementwise operators the meaning in the registry, evaluated, is the function that elements have."""
     a, b, c = np.array([2.5, -3.0, 7.0]), np.array([1.5, 2.0, -4.0]), np.array([True, False, True])
     for entry in _core.operators():
-        if entry.family != "elementwise" or entry.accumulating or entry.name == "normalize_index":
+        if entry.family != "elementwise" or entry.name not in OPERATORS or entry.name == "normalize_index":
             continue
         kind = next(kind for kind in "fib" if kind in entry.kinds)
         dtype = {"f": np.float64, "i": np.int64, "b": np.bool_}[kind]

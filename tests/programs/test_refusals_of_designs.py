@@ -96,7 +96,7 @@ REFUSALS = {
     "unknown-dtype": (
         cy.ShapeError,
         "CYC207",
-        lambda: _core.System("copy").add_tensor("A", "uint16", "input", [2], None, ("", 0, 0, 0, 0, 0)),
+        lambda: _core.System("copy").add_tensor("A", "int7", "input", [2], None, ("", 0, 0, 0, 0, 0)),
     ),
     "too-few-arrays": (cy.ShapeError, "CYC208", lambda: _core.simulate(compiled().core, [np.ones((3, 4))])),
     "classes-without-regions": (cy.LegalityError, "CYC225", classes_without_regions),

@@ -113,11 +113,17 @@ FAULTS = (
     Fault(
         "a reciprocal of whole numbers is a quotient",
         elementwise.reciprocal,
-        'if dtype.kind != "i":',
+        "if not is_whole(x.dtype):",
         "if True:",
         r"reciprocal\(",
     ),
-    Fault("a square has the sign of its number", elementwise.square, "x**2", "x * abs(x)", r"square\("),
+    Fault(
+        "a square has the sign of its number",
+        elementwise.square,
+        "_as_number(x) ** 2",
+        "x * abs(x)",
+        r"square\(",
+    ),
     Fault(
         "sizes are NumPy's numbers",
         scalar_type.literal,
@@ -135,7 +141,7 @@ FAULTS = (
     Fault(
         "Python's max and min are NumPy's",
         values._of_python,
-        'return kind if number or value.type.kind in "bi" else f"first_{kind}"',
+        'return kind if number or value.type.kind in "biu" else f"first_{kind}"',
         "return kind",
         r"(?<![.\w])(max|min)\(",
     ),

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 from numpy_shim import Namespace, Tiles, copied
 
-DTYPES = ("bool", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128")
-WEIGHTS = (2, 3, 4, 1, 4, 6, 1, 2)
+WIDE = ("bool", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128")
+NARROW = ("int8", "int16", "uint8", "uint16", "uint32", "uint64")  # and whole numbers without sign
+DTYPES = (*WIDE, *NARROW)
+WEIGHTS = (2, 3, 4, 1, 4, 6, 1, 2, 1, 0.5, 1, 0.5, 0.5, 0.5)
 FEATURES = (
     "shape numbers",  # u.shape[k], len(u), u.size, u.ndim as numbers
     "numpy scalars",  # np.int64(3), np.float32(0.5) as arguments and in the text
@@ -95,10 +97,18 @@ def number(rng: random.Random, dtype: str, corners: bool) -> str:
     kind = np.dtype(dtype).kind
     if kind == "b":
         return rng.choice(["True", "False"])
+    if kind == "u":
+        info = np.iinfo(dtype)
+        return str(
+            rng.choice([info.max, info.max - 1, info.max // 2 + 1])
+            if corners and rng.random() < 0.25
+            else rng.randint(0, 5)
+        )
     if kind == "i":
         if corners and rng.random() < 0.25:
             info = np.iinfo(dtype)
-            return str(rng.choice([info.max, info.min, info.max - 1, info.min + 1, 1 << 16, -(1 << 15)]))
+            wide = [1 << 16, -(1 << 15)] if info.bits > 16 else []
+            return str(rng.choice([info.max, info.min, info.max - 1, info.min + 1, *wide]))
         return str(rng.randint(-3, 4))
     if kind == "c":
         inner = "float32" if dtype == "complex64" else "float64"
@@ -183,7 +193,7 @@ class Expressions:
         if np.dtype(dtype).kind == "f" and rng.random() < 0.3:
             first, second = rng.sample(["0.0", "-0.0"], 2)
         if self.on("odd scalars", 0.3):
-            odd = rng.choice(["np.uint8", "np.longdouble", "np.int16"])
+            odd = rng.choice(["np.longdouble", "np.longdouble", "np.int16"])
             return f"{odd}({rng.randint(0, 3)})", f"{odd}({rng.randint(0, 3)})"
         if self.on("numpy scalars", 0.6):
             wrapped = [f"np.{'bool_' if dtype == 'bool' else dtype}({one})" for one in (first, second)]

@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 import numpy_shim
 from numpy_search import Judge
-from numpy_values import DTYPES
+from numpy_values import DTYPES, NARROW, WIDE
 
 import cyclotron as cy
 
 CORNERS: dict[str, list[Any]] = {
     "b": [False, True],
     "i": [0, 1, -1, 2, -3, 7, "max", "min"],
+    "u": [0, 1, 2, 3, 7, "max"],
     "f": [0.0, -0.0, 1.0, -1.5, 2.0, np.inf, -np.inf, np.nan, "max", "smallest_subnormal"],
     "c": [0j, complex(-0.0, -0.0), 1j, 2 - 1j, -1.5 + 0.5j, complex(np.inf, 1), complex(0, np.nan)],
 }
@@ -59,11 +60,12 @@ UNARY += [
     "np.fabs(x)",
 ]
 UNARY += [f"cy.{name}(x[1:6])" for name in FOLDS]
-UNARY += [f"cy.where(cy.abs(x) < 1000, x, 0).astype({dtype!r})" for dtype in DTYPES]
+UNARY += [f"cy.where(cy.abs(x) < 100, x, 0).astype({dtype!r})" for dtype in DTYPES]
 # Numbers in the text of a kernel or given as an argument, of Python and of NumPy, and arrays without axes.
 NUMBERS: list[Any] = [True, 2, -3, 0, 2.5, -0.0, 1j]
-NUMBERS += [np.dtype(name).type(2) for name in DTYPES]
-NUMBERS += [np.array(1, name) for name in DTYPES]
+NUMBERS_OF_NARROW = [*NUMBERS, np.int8(-2), np.uint8(3), np.int32(2), np.uint64(5), np.float32(2)]
+NUMBERS += [np.dtype(name).type(2) for name in WIDE]
+NUMBERS += [np.array(1, name) for name in WIDE]
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class Deviation:
     only_warnings: bool = False
 
 
-# Besides these, what NumPy gives in a dtype that kernels do not have (int8, int16, longdouble) is refused;
+# Besides these, what NumPy gives in a dtype that kernels do not have (longdouble) is refused;
 # elements warn as arrays without axes do ("in divide", where NumPy may have "in scalar divide"); whole
 # numbers that wrap, and casts of numbers that whole ones do not hold, give no warnings; a sum of nothing but
 # -0.0 is -0.0; and numpy_shim says which last bits, parts of complex powers of zeros and infinities, and
@@ -91,6 +93,18 @@ DEVIATIONS = [
     ),
     Deviation(r"cy\.(log1p|expm1)\(x\)", "complex.*", "there is no complex kernel that is exact near 0"),
     Deviation(
+        r"[xy] (==|!=|<|<=|>|>=) [xy]|cy\.(logical_\w+|where|clip)\(.*",
+        r"uint\d+ int",
+        "a number that the array's dtype does not hold is a slip",
+    ),
+    Deviation(
+        r"cy\.reciprocal\(x\)",
+        "u?int(8|16|32|64)",
+        "whole numbers have no quotient that warns: the reciprocal is chosen",
+        refused=False,
+        only_warnings=True,
+    ),
+    Deviation(
         r"y [<>]=? x",
         ".*complex.*",
         "Python asks the array first, so NumPy warns of `x > y` where the text has `y < x`",
@@ -98,7 +112,7 @@ DEVIATIONS = [
         only_warnings=True,
     ),
     Deviation(
-        r"cy\.(floor|ceil)\(x\)", "bool|int32|int64", "NumPy before 2.1 gives float64: `x` says what is meant"
+        r"cy\.(floor|ceil)\(x\)", "bool|u?int.*", "NumPy before 2.1 gives float64: `x` says what is meant"
     ),
 ]
 # Faults that are known; an entry goes with its fault.
@@ -113,18 +127,20 @@ def shown(value: Any) -> str:
 def corners(dtype: str) -> np.ndarray:
     """The corner values of a dtype."""
     kind = np.dtype(dtype).kind
-    limits: Any = np.iinfo(dtype) if kind == "i" else np.finfo(dtype) if kind == "f" else None
+    limits: Any = np.iinfo(dtype) if kind in "iu" else np.finfo(dtype) if kind == "f" else None
     return np.array([getattr(limits, one) if isinstance(one, str) else one for one in CORNERS[kind]], dtype)
 
 
-def operands() -> Iterator[tuple[list[str], dict[str, Any]]]:
-    """The operators and the arguments of each program."""
-    for dtype in DTYPES:
+def operands(dtypes: tuple[str, ...]) -> Iterator[tuple[list[str], dict[str, Any]]]:
+    """The operators and the arguments of each program; of narrow types with themselves and a few others."""
+    narrow = dtypes == NARROW
+    partners = (*NARROW, "bool", "int32", "int64", "float32") if narrow else dtypes
+    for dtype in dtypes:
         yield UNARY, {"x": corners(dtype)}
-    for one, other in itertools.product(DTYPES, DTYPES):
+    for one, other in itertools.product(dtypes, partners):
         x, y = (a.ravel() for a in np.meshgrid(corners(one), corners(other), indexing="ij"))
         yield BINARY, {"x": x, "y": y}
-    for dtype, number in itertools.product(DTYPES, NUMBERS):
+    for dtype, number in itertools.product(dtypes, NUMBERS_OF_NARROW if narrow else NUMBERS):
         yield [*BINARY, *SWAPPED], {"x": corners(dtype), "y": number}
 
 
@@ -238,11 +254,11 @@ class Table:
         return cell
 
 
-def table() -> list[Cell]:
-    """All cells."""
+def table(dtypes: tuple[str, ...] = WIDE) -> list[Cell]:
+    """All cells of some dtypes."""
     filled = Table()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for texts, arguments in operands():
+        for texts, arguments in operands(dtypes):
             filled.fill(texts, arguments)
     return filled.cells

@@ -28,6 +28,7 @@ from cyclotron.language.values.region import box
 from cyclotron.language.values.scalar_type import ScalarType
 from cyclotron.language.values.scalars import explicit_cast
 from cyclotron.language.values.source_span import here
+from cyclotron.support.dtypes import is_whole, kind_of
 from cyclotron.support.errors import ShapeError
 
 
@@ -128,7 +129,7 @@ def _checked(
     """The arrays, the indices from 0 on, and the axis as one too."""
     array, given = operand(arr), operand(indices)
     along = None if axis is None else axis_of(axis, array.ndim, what)
-    if given.dtype.kind != "i":
+    if not is_whole(given.dtype):
         raise unfit(
             f"the indices of `{what}` have dtype {given.dtype_name}",
             "indices are integers, e.g. int64",
@@ -242,4 +243,4 @@ def summed(
 
 def neutral(dtype: str) -> complex:
     """Return the number that changes none it is added to, in any bit."""
-    return {"f": -0.0, "c": complex(-0.0, -0.0), "b": False}.get(np.dtype(dtype).kind, 0)
+    return {"f": -0.0, "c": complex(-0.0, -0.0), "b": False}.get(kind_of(dtype), 0)

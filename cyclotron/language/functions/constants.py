@@ -9,6 +9,7 @@ import numpy as np
 
 from cyclotron.language.functions.grids import c_, mgrid, ogrid, r_
 from cyclotron.language.values.operators import DTYPES
+from cyclotron.support.dtypes import ADDED
 
 _NUMBERS = ("e", "euler_gamma", "inf", "nan", "newaxis", "pi")
 _CLASSES = (
@@ -20,8 +21,14 @@ _CLASSES = (
     "float32",
     "float64",
     "iinfo",
+    "int8",
+    "int16",
     "int32",
     "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
 )
 CONSTANTS: Mapping[str, Any] = {
     **{name: getattr(np, name) for name in (*_NUMBERS, *_CLASSES)},
@@ -31,4 +38,4 @@ CONSTANTS: Mapping[str, Any] = {
     "r_": r_,
 }
 """The values of `cyclotron` under NumPy's names, for kernels with ``import cyclotron as np``."""
-assert {f"{name}_" if name == "bool" else name for name in DTYPES} <= {*_CLASSES}
+assert {f"{name}_" if name == "bool" else name for name in DTYPES if name not in ADDED} <= {*_CLASSES}

@@ -22,6 +22,7 @@ from cyclotron.language.values.operators import named_dtype
 from cyclotron.language.values.reference import BlockedView, ScalarView, plain, wrap
 from cyclotron.language.values.source_span import here
 from cyclotron.language.values.tensor import SymbolicTensor
+from cyclotron.support.dtypes import is_whole
 from cyclotron.support.errors import ShapeError
 
 Shape = int | Sequence[int]
@@ -420,7 +421,7 @@ def _declared(
     if fill is not None and not given:
         first = element(fill)
         fill = first.value if isinstance(first, Constant) else fill
-    if isinstance(fill, float) and math.isfinite(fill) and dtype in ("int32", "int64"):
+    if isinstance(fill, float) and math.isfinite(fill) and is_whole(dtype):
         fill = int(np.asarray(fill).astype(dtype))
     if not given and (tile is not None or not trace.indices()):
         return trace.declare(name, scalars, tile, dtype, fill)

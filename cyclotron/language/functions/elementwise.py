@@ -21,8 +21,8 @@ from cyclotron.language.values.nodes import Element
 from cyclotron.language.values.operations import where_of_numpy
 from cyclotron.language.values.operators import OPERATORS
 from cyclotron.language.values.reference import ReferenceRagged
-from cyclotron.language.values.scalar_type import unsupported
 from cyclotron.language.values.scalars import of_numpy
+from cyclotron.support.dtypes import is_whole
 
 _HOSTS = (np.ndarray, np.generic, int, float, complex, list, tuple)
 
@@ -148,8 +148,7 @@ def square(x: Any) -> Any:
     >>> f(np.array([1.0, -2.0])).tolist()
     [1.0, 4.0]
     """
-    _number_dtype("square", x)
-    return x**2
+    return _as_number(x) ** 2
 
 
 @numpy_function(np.reciprocal, elementwise=True)
@@ -179,18 +178,17 @@ def reciprocal(x: Any) -> Any:
     >>> f(np.array([2.0, 4.0])).tolist()
     [0.5, 0.25]
     """
-    dtype = _number_dtype("reciprocal", x)
-    if dtype.kind != "i":
+    x = _as_number(x)
+    if not is_whole(x.dtype):
         return 1 / x
-    return where(x == 0, np.iinfo(dtype).min, where(abs(x) == 1, x, 0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_zero = int(np.reciprocal(np.zeros(1, x.dtype))[0])
+    return where(x == 0, of_zero, where(abs(x) == 1, x, 0))
 
 
-def _number_dtype(op: str, x: Any) -> np.dtype[Any]:
-    """The dtype of an operand of a function that NumPy computes of truth values in int8."""
-    dtype: np.dtype[Any] = np.dtype(x.dtype)
-    if dtype.kind == "b":
-        raise unsupported(op, "bool", "int8")
-    return dtype
+def _as_number(x: Any) -> Any:
+    """An operand of a function that NumPy computes of truth values in int8."""
+    return cast(x, "int8") if np.dtype(x.dtype).kind == "b" else x
 
 
 @numpy_function(np.where, elementwise=True, or_numpy=False)

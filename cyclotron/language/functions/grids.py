@@ -27,6 +27,7 @@ from cyclotron.language.values.reference import ScalarView
 from cyclotron.language.values.scalar_type import ScalarType
 from cyclotron.language.values.scalars import explicit_cast
 from cyclotron.language.values.source_span import here
+from cyclotron.support.dtypes import is_whole
 
 
 def new_array(values: Any) -> Any:
@@ -166,7 +167,7 @@ def linspace(
     made = LazyArray((num,), "float64", element_at, ())
     if dtype is None or named_dtype(dtype) == "float64":
         return made
-    return (made if np.dtype(dtype).kind != "i" else np.floor(made)).astype(dtype)
+    return (np.floor(made) if is_whole(dtype) else made).astype(dtype)
 
 
 @numpy_function(role="new array")

@@ -29,6 +29,7 @@ from cyclotron.language.values.operations import apply, element, where
 from cyclotron.language.values.scalar_type import ScalarType
 from cyclotron.language.values.source_span import here, trace_error
 from cyclotron.language.values.subscripts import is_array, is_place
+from cyclotron.support.dtypes import is_whole
 
 
 def _with_term(op: str) -> dispatch.Method:
@@ -234,7 +235,7 @@ def _normalized(index: Any, size: int, name: str) -> SymbolicArray:
             help="keep the shape and choose by data, `cy.where(mask, x, 0)`, e.g. in `cy.sum(...)`; count"
             " with `cy.sum(mask)`",
         )
-    if given.dtype.kind != "i":
+    if not is_whole(given.dtype):
         raise unfit(
             f"the indices of `{name}` have dtype {given.dtype_name}",
             "indices are integers, e.g. int64",

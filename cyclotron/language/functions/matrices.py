@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from cyclotron.language.functions import elementwise as f
 from cyclotron.language.functions.joining import blocks, stack
@@ -18,19 +19,25 @@ from cyclotron.language.functions.search import arange, argmax
 from cyclotron.language.values.array import SymbolicArray, materialized, operand
 from cyclotron.language.values.broadcasting import text, whole_numbers
 from cyclotron.language.values.host_arrays import constant
+from cyclotron.language.values.operations import cast
+from cyclotron.language.values.operators import named_dtype
+from cyclotron.language.values.scalar_type import check_accumulator, check_storable
+from cyclotron.support.dtypes import kind_of
 
 _MOST = 32
 """Rows of matrices that `solve` and its likes take: each row is a step of the program."""
 
 
 @numpy_function(np.matmul, role="whole arrays")
-def matmul(x1: Any, x2: Any) -> Any:
+def matmul(x1: Any, x2: Any, *, dtype: DTypeLike | None = None) -> Any:
     """The matrix product, ``x1 @ x2``.
 
     Parameters
     ----------
     x1, x2 : array
         Vectors, matrices, or stacks of matrices.
+    dtype : dtype, optional
+        To which the elements are converted before: the sums are kept in it. Without one narrow integers wrap.
 
     Returns
     -------
@@ -40,17 +47,24 @@ def matmul(x1: Any, x2: Any) -> Any:
     Raises
     ------
     ShapeError
-        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+        If shapes do not fit (CYC122), the operation is not defined for the dtype (CYC121), or elements do not
+        fit the dtype that is asked for (CYC120).
 
     Examples
     --------
     >>> @cy.kernel
     ... def f(x):
-    ...     return cy.matmul(x, x)
-    >>> f(np.array([[1, 2], [3, 4]])).tolist()
-    [[7, 10], [15, 22]]
+    ...     return cy.matmul(x, x, dtype=np.int32)
+    >>> f(np.array([[100, 2], [3, 4]], np.int8)).tolist()
+    [[10006, 208], [312, 22]]
     """
-    return x1 @ x2
+    if dtype is None:
+        return x1 @ x2
+    name = named_dtype(dtype)
+    for one in (x1, x2):
+        check_accumulator(str(np.dtype(one.dtype).name), name)
+        check_storable(str(np.dtype(one.dtype).name), name, in_place="matmul")
+    return cast(x1, name) @ cast(x2, name)
 
 
 @numpy_function(np.inner, role="whole arrays")
@@ -111,9 +125,10 @@ def vdot(a: Any, b: Any) -> Any:
     11
     """
     first, second = operand(a), operand(b)
-    if first.dtype.kind == second.dtype.kind == "b":
+    if kind_of(first.dtype) == kind_of(second.dtype) == "b":
         return any_of(first & second)
-    return sum_of(first.conj() * second)
+    products = first.conj() * second
+    return sum_of(products).astype(products.dtype)  # whole numbers wrap, unlike sums
 
 
 @numpy_function(np.kron, role="whole arrays")
@@ -319,7 +334,7 @@ def _square(a: SymbolicArray, what: str) -> SymbolicArray:
             f"`{what}` of an array of shape {text(sizes)}",
             f"it takes a matrix of as many rows as columns, of 1 to {_MOST}; for larger ones see cy.linalg",
         )
-    return a if a.dtype.kind in "fc" else a.astype("float64")
+    return a if kind_of(a.dtype) in "fc" else a.astype("float64")
 
 
 def _eliminated(rows: SymbolicArray) -> tuple[SymbolicArray, Any]:
@@ -381,7 +396,7 @@ def qr(a: Any) -> Any:
     if not isinstance(a, SymbolicArray):
         return tuple(np.linalg.qr(a))
     m, n = _tall(a)
-    rows = materialized((a if a.dtype.kind == "f" else a.astype("float64")).copy())
+    rows = materialized((a if kind_of(a.dtype) == "f" else a.astype("float64")).copy())
     turned: Any = eye(m, dtype=rows.dtype_name)
     number = arange(m)
     for k in range(min(m - 1, n)):
@@ -397,7 +412,7 @@ def qr(a: Any) -> Any:
 
 def _tall(a: SymbolicArray) -> tuple[int, int]:
     sizes = whole_numbers(a.shape, f"`{a.name}`")
-    if len(sizes) != 2 or not 0 < sizes[1] <= sizes[0] <= _MOST or a.dtype.kind == "c":
+    if len(sizes) != 2 or not 0 < sizes[1] <= sizes[0] <= _MOST or kind_of(a.dtype) == "c":
         raise unfit(
             f"`qr` of a {a.dtype_name} array of shape {text(sizes)}",
             f"it takes a real matrix of at most {_MOST} rows, and of no more columns",

@@ -20,6 +20,7 @@ from cyclotron.language.values.broadcasting import whole_numbers
 from cyclotron.language.values.nodes import Choose, Element
 from cyclotron.language.values.operations import apply
 from cyclotron.language.values.source_span import here
+from cyclotron.support.dtypes import kind_of
 
 
 @numpy_function(np.sort, role="whole arrays")
@@ -131,7 +132,7 @@ def median(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
     size = whole_numbers(a.shape, f"`{a.name}`")[along]
     middle = sort(a, along)[at_axis(along, slice((size - 1) // 2, size // 2 + 1))]
     value = mean(middle, along, keepdims=keepdims)
-    if a.dtype.kind != "f":
+    if kind_of(a.dtype) != "f":
         return value
     return combine("where", (any_of(combine("is_nan", (a,)), along, keepdims=keepdims), np.nan, value))
 
@@ -147,7 +148,7 @@ def _sorted(arrays: Sequence[SymbolicArray], along: int) -> list[SymbolicArray]:
     The axis is padded to 2^m elements and split into m axes of 2, which are the digits of a place: a stage
     exchanges neighbours along one of them, up or down by another.
     """
-    if arrays[0].dtype.kind == "c":
+    if kind_of(arrays[0].dtype) == "c":
         raise unfit(
             "complex arrays are not sorted",
             "sort their parts, e.g. `cy.sort(cy.real(u))`, or cy.abs",
@@ -167,7 +168,7 @@ def _sorted(arrays: Sequence[SymbolicArray], along: int) -> list[SymbolicArray]:
 def _digits(array: SymbolicArray, digits: int) -> SymbolicArray:
     """An array whose last axis is padded by what is last in order, and split into axes of 2."""
     size = whole_numbers(array.shape, "the array")[-1]
-    kind = array.dtype.kind
+    kind = kind_of(array.dtype)
     last = np.nan if kind == "f" else True if kind == "b" else np.iinfo(array.dtype).max
     widths = [(0, 0)] * (array.ndim - 1) + [(0, (1 << digits) - size)]
     whole = pad(array, widths, constant_values=last) if widths[-1][1] else array

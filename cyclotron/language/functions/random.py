@@ -34,6 +34,7 @@ from cyclotron.language.values.array import SymbolicArray, flat_indices, materia
 from cyclotron.language.values.context import ACTIVE
 from cyclotron.language.values.dispatch import Arithmetic
 from cyclotron.language.values.reference import ScalarView
+from cyclotron.support.dtypes import is_whole
 
 __all__ = ["Key", "fold_in", "integers", "key", "normal", "uniform"]
 
@@ -88,9 +89,9 @@ def key(seed: Any) -> Key:
     """
     if isinstance(seed, (Arithmetic, Affine)):
         number = operand(seed)
-        if number.dtype.kind == "i" and not number.shape:
+        if is_whole(number.dtype) and not number.shape:
             return Key((number.astype("int64") & _WORD, (number.astype("int64") // (_WORD + 1)) & _WORD))
-    elif isinstance(seed, (int, np.integer)) or (np.ndim(seed) == 0 and np.asarray(seed).dtype.kind == "i"):
+    elif isinstance(seed, (int, np.integer)) or (np.ndim(seed) == 0 and np.asarray(seed).dtype.kind in "iu"):
         return Key((int(seed) & _WORD, (int(seed) >> 32) & _WORD))
     raise unfit(f"the seed of random numbers is {seed!r}", "give a whole number")
 

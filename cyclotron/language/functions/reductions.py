@@ -20,9 +20,11 @@ from cyclotron.language.values.array import LazyArray, SymbolicArray, axes_of, c
 from cyclotron.language.values.broadcasting import text, whole_numbers
 from cyclotron.language.values.nodes import Element, FoldIndex, Reduce
 from cyclotron.language.values.operations import apply
+from cyclotron.language.values.operators import named_dtype
 from cyclotron.language.values.region import box
-from cyclotron.language.values.scalar_type import sum_dtype
+from cyclotron.language.values.scalar_type import check_accumulator, counted_dtype, sum_dtype
 from cyclotron.language.values.source_span import here
+from cyclotron.support.dtypes import kind_of
 
 _KINDS = {"sum": "sum", "max": "maximum", "min": "minimum", "any": "sum", "all": "product", "prod": "product"}
 
@@ -38,7 +40,7 @@ def fold(kind: str, array: SymbolicArray, axis: Any, keepdims: bool) -> Symbolic
     if kind in ("sum", "prod", "mean") and array.dtype_name != sum_dtype(array.dtype_name):
         return fold(kind, array.astype(sum_dtype(array.dtype_name)), axis, keepdims).astype(array.dtype_name)
     if kind == "mean":
-        if array.dtype.kind in "bi":
+        if kind_of(array.dtype) in "biu":
             array = array.astype("float64")  # whole numbers might not hold their sum
         total = fold("sum", array, axis, keepdims)
         sizes = tuple(array.shape[one] for one in axes_of(axis, array.ndim, "mean"))
@@ -47,9 +49,9 @@ def fold(kind: str, array: SymbolicArray, axis: Any, keepdims: bool) -> Symbolic
         array = materialized(array)
     if kind in ("any", "all") and array.dtype_name != "bool":
         array = array != 0
-    if kind in ("sum", "prod") and array.dtype_name in ("bool", "int32"):
-        array = array.astype("int64")  # as NumPy's
-    if kind in ("max", "min") and array.dtype.kind == "c":
+    if kind in ("sum", "prod") and array.dtype_name != counted_dtype(array.dtype_name):
+        array = array.astype(counted_dtype(array.dtype_name))
+    if kind in ("max", "min") and kind_of(array.dtype) == "c":
         raise unfit(
             f"`{kind}` is not defined on {array.dtype_name} arrays",
             "take it of the absolute values, e.g. `cy.max(cy.abs(x))`",
@@ -87,6 +89,8 @@ def _reduction(kind: str, about: str) -> Any:
     def function(a: Any, axis: Any = None, dtype: DTypeLike | None = None, *, keepdims: bool = False) -> Any:
         _require_flag(kind, keepdims)
         if dtype is not None and isinstance(a, (SymbolicArray, Element)):
+            if kind != "mean":
+                check_accumulator(str(np.dtype(a.dtype).name), named_dtype(dtype))
             a = a.astype(dtype)
         if isinstance(a, SymbolicArray):
             result = fold(kind, a, axis, keepdims)
@@ -104,7 +108,7 @@ def _reduction(kind: str, about: str) -> Any:
     option = (
         """
     dtype : dtype, optional
-        To which the elements are converted before."""
+        To which the elements are converted before, and in which whole numbers wrap."""
         if converts
         else ""
     )
@@ -128,7 +132,8 @@ def _reduction(kind: str, about: str) -> Any:
     Raises
     ------
     ShapeError
-        If the array has no such axis (CYC122), or the operation is not defined for the dtype (CYC121).
+        If the array has no such axis (CYC122), the operation is not defined for the dtype (CYC121), or whole
+        numbers do not fit the dtype that is asked for (CYC120).
 
     Examples
     --------
@@ -143,10 +148,10 @@ def _reduction(kind: str, about: str) -> Any:
 
 
 sum = _reduction(
-    "sum", "The sum over axes; of int32 and bool in int64, of float16 in float32 and then rounded."
+    "sum", "The sum over axes; of whole numbers in 64 bits, of float16 in float32 and then rounded."
 )
 prod = _reduction(
-    "prod", "The product over axes; of int32 and bool in int64, of float16 in float32 and then rounded."
+    "prod", "The product over axes; of whole numbers in 64 bits, of float16 in float32 and then rounded."
 )
 max = _reduction("max", "The maximum over axes; NaN where there is one.")
 min = _reduction("min", "The minimum over axes; NaN where there is one.")
@@ -220,7 +225,7 @@ def var(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) ->
     if not isinstance(a, SymbolicArray):
         return np.var(a, axis=axis, ddof=ddof, keepdims=keepdims)
     away = a - fold("mean", a, axis, True)
-    squares = away.real * away.real + away.imag * away.imag if away.dtype.kind == "c" else away * away
+    squares = away.real * away.real + away.imag * away.imag if kind_of(away.dtype) == "c" else away * away
     sizes = tuple(a.shape[n] for n in axes_of(axis, a.ndim, "var"))
     number: int = math.prod(whole_numbers(sizes, "the variance"))
     return fold("sum", squares, axis, keepdims) / builtins.max(number - ddof, 0)
@@ -315,7 +320,7 @@ def norm(x: Any, ord: float | None = None, axis: Any = None, keepdims: bool = Fa
             f"`norm` has ord={ord!r} over {len(folded)} axes",
             "of vectors there are 1, 2, inf and -inf, e.g. `cy.norm(A, ord=1, axis=0)`",
         )
-    size = abs(x) if x.dtype.kind == "c" else x.astype("float64") if x.dtype.kind in "bi" else x
+    size = abs(x) if kind_of(x.dtype) == "c" else x.astype("float64") if kind_of(x.dtype) in "biu" else x
     if ord in (None, 2):
         return apply("sqrt", fold("sum", size * size, folded, keepdims))
     kind = "sum" if ord == 1 else "max" if ord == np.inf else "min"

@@ -17,6 +17,8 @@ from cyclotron.language.values.array import LazyArray, SymbolicArray, axis_of, o
 from cyclotron.language.values.broadcasting import whole_numbers
 from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.nodes import Element
+from cyclotron.language.values.operators import named_dtype
+from cyclotron.language.values.scalar_type import check_accumulator, counted_dtype
 from cyclotron.language.values.scalars import choose_by_indices
 
 
@@ -88,7 +90,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: DTypeLike | None = None) -> A
     axis : int, optional
         The axis along which; by default all axes, one after the other, of which the last one is the fastest.
     dtype : dtype, optional
-        Of the sums; by default int64 for bool and int32, as NumPy's, else that of `a`.
+        Of the sums; by default of whole numbers and bool 64 bits, as NumPy's, else that of `a`.
 
     Returns
     -------
@@ -109,8 +111,9 @@ def cumsum(a: Any, axis: int | None = None, dtype: DTypeLike | None = None) -> A
     [1, 3, 6]
     """
     array = operand(a)
-    if dtype is not None or array.dtype_name in ("bool", "int32"):
-        array = array.astype("int64" if dtype is None else dtype)
+    kept = counted_dtype(array.dtype_name) if dtype is None else named_dtype(dtype)
+    check_accumulator(array.dtype_name, kept)
+    array = array.astype(kept) if kept != array.dtype_name else array
     if axis is None:
         array, axis = ravel(array), 0
     return running_totals(array, axis_of(axis, array.ndim, "cumsum"))

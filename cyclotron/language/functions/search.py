@@ -31,6 +31,7 @@ from cyclotron.language.values.operators import named_dtype
 from cyclotron.language.values.reference import ScalarView
 from cyclotron.language.values.scalar_type import ScalarType, check_fit
 from cyclotron.language.values.source_span import here
+from cyclotron.support.dtypes import kind_of
 
 _MOST = 1 << 62  # as the program's forms of indices
 
@@ -161,7 +162,7 @@ def _extremum(kind: Literal["max", "min"], a: Any, axis: int | None, keepdims: b
     searched = axes_of(None, a.ndim, kind) if axis is None else (axis_of(axis, a.ndim, f"arg{kind}"),)
     array = materialized(a) if a.costly else a
     found = combine("equal", (array, fold(kind, array, searched, True)))
-    if array.dtype.kind == "f":
+    if kind_of(array.dtype) == "f":
         found = combine("logical_or", (found, combine("is_nan", (array,))))
     number = math.prod(whole_numbers(tuple(array.shape[one] for one in searched), f"arg{kind}"))
     return fold(

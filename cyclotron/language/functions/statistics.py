@@ -16,6 +16,7 @@ from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.functions.search import arange
 from cyclotron.language.values.array import axes_of, axis_of, materialized, operand
 from cyclotron.language.values.broadcasting import text, whole_numbers
+from cyclotron.support.dtypes import kind_of
 
 
 @numpy_function(np.ptp, role="whole arrays")
@@ -142,7 +143,7 @@ def _without_nan(kind: str, neutral: float, about: str) -> Any:
     fold = getattr(reductions, kind)
 
     def function(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-        if a.dtype.kind != "f":
+        if kind_of(a.dtype) != "f":
             return fold(a, axis, keepdims=keepdims)
         found = fold(f.where(f.isnan(a), neutral, a), axis, keepdims=keepdims)
         if kind == "sum":
@@ -347,7 +348,7 @@ def gradient(f: Any, *varargs: float, axis: int | None = None) -> Any:
             "give one number for each axis; else divide differences, e.g. `cy.diff(u) / cy.diff(x)`",
         )
     apart = varargs if len(varargs) == len(axes) else (varargs or (1.0,)) * len(axes)
-    whole = f if f.dtype.kind in "fc" else f.astype("float64")
+    whole = f if kind_of(f.dtype) in "fc" else f.astype("float64")
     whole = materialized(whole) if whole.costly else whole
     parts = tuple(_central(whole, along, by) for along, by in zip(axes, apart, strict=True))
     return parts[0] if len(axes) == 1 else parts

@@ -21,7 +21,7 @@ from cyclotron.support.errors import Span, TraceError
 
 # NumPy's letters of the dtypes that Python's types of numbers take, and the scalars of each letter.
 _KINDS = ((bool, "b"), (int, "biu"), (float, "biuf"), (complex, "biufc"))
-_SCALARS = {"b": np.bool_, "i": np.integer, "f": np.floating, "c": np.complexfloating}
+_SCALARS = {"b": np.bool_, "i": np.integer, "u": np.integer, "f": np.floating, "c": np.complexfloating}
 _NO_NUMBERS = (type(None), str, bytes, tuple, list, dict, set)
 
 
@@ -147,7 +147,7 @@ def _is_scalar(value: object, declared: type[np.generic]) -> bool:
         if isinstance(value, np.generic) and np.dtype(declared).type is declared:
             return np.can_cast(value.dtype, declared)
         return not isinstance(value, _NO_NUMBERS) and _is_subtype(value, declared)
-    wide = [_SCALARS[letter] for letter in "bifc"["bifc".index(kind) :]]
+    wide = [_SCALARS[letter] for letter in "biufc"["biufc".index(kind) :]]
     return any(issubclass(declared, one) or issubclass(one, declared) for one in wide)
 
 

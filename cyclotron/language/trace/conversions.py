@@ -51,7 +51,7 @@ def _whole(value: Any) -> Any:
     one = element(value)
     if accesses(one):
         return int(one)  # which data refuse
-    if one.type.kind in "bi":
+    if one.type.kind in "biu":
         return as_python(one, "int64")
     raise trace_error(
         "CYC105",

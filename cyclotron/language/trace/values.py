@@ -391,7 +391,7 @@ def _extremum(op: str, values: tuple[object, ...]) -> object:
 def _of_python(kind: str, value: Element | SymbolicArray) -> str:
     """Python's maximum or minimum where NumPy's differs: the first value, unless the next is more or less."""
     number = isinstance(value, Constant) and value.value == value.value
-    return kind if number or value.type.kind in "bi" else f"first_{kind}"
+    return kind if number or value.type.kind in "biu" else f"first_{kind}"
 
 
 def _text(value: Element) -> str:

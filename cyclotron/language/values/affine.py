@@ -15,6 +15,7 @@ from cyclotron.language.values import dispatch
 from cyclotron.language.values.blocked import Extent
 from cyclotron.language.values.dispatch import Arithmetic, Method, binary, reflected
 from cyclotron.language.values.source_span import shape_error, trace_error
+from cyclotron.support.dtypes import kind_of
 from cyclotron.support.errors import Span
 
 
@@ -321,4 +322,4 @@ def _is_integer(value: object) -> TypeGuard[SupportsIndex]:
 
 def _is_integer_of_numpy(value: object) -> bool:
     """Return whether a value is a number of NumPy's integers, or an array without axes that holds one."""
-    return isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0 and value.dtype.kind in "iu"
+    return isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0 and kind_of(value.dtype) in "iu"

@@ -30,7 +30,7 @@ from cyclotron.language.values.numpy_functions import ufunc as of_ufunc
 from cyclotron.language.values.operations import apply, cast, element, positive
 from cyclotron.language.values.operators import named_dtype, result_dtype
 from cyclotron.language.values.refusals import DATA_HELP, refuse_of_arrays, refused_in_place
-from cyclotron.language.values.scalar_type import ScalarType, promote, unsupported
+from cyclotron.language.values.scalar_type import ScalarType, check_accumulator, promote
 from cyclotron.language.values.scalars import choose_by_indices, converted, explicit_cast
 from cyclotron.language.values.source_span import here, shape_error, trace_error
 from cyclotron.language.values.subscripts import (
@@ -41,6 +41,7 @@ from cyclotron.language.values.subscripts import (
     in_cases,
     subscripted,
 )
+from cyclotron.support.dtypes import kind_of
 from cyclotron.support.errors import Span
 
 ElementAt = Callable[[Sequence[Affine]], Element]
@@ -55,7 +56,9 @@ def _folded(kind: str, about: str) -> Callable[..., Any]:
         self: SymbolicArray, axis: Any = None, *options: object, keepdims: bool = False, **named: object
     ) -> SymbolicArray:
         dtype: Any = named.pop("dtype", None)
-        if dtype is not None and kind in ("sum", "mean"):
+        if dtype is not None and kind in ("sum", "prod", "mean"):
+            if kind != "mean":
+                check_accumulator(self.dtype_name, named_dtype(dtype))
             wide: SymbolicArray = dispatch.call("fold", kind, self.astype(dtype), axis, keepdims)
             return wide.astype(dtype)
         named["dtype"] = dtype
@@ -159,7 +162,7 @@ class SymbolicArray(Array):
     @property
     def real(self) -> SymbolicArray:
         """The real parts: of real arrays the array itself, of complex ones a view."""
-        return self._part("real") if self.dtype.kind == "c" else self
+        return self._part("real") if kind_of(self.dtype) == "c" else self
 
     @property
     def imag(self) -> SymbolicArray:
@@ -167,7 +170,7 @@ class SymbolicArray(Array):
         return self._part("imag")
 
     def _part(self, part: str) -> SymbolicArray:
-        view = self.whole() if self.dtype.kind == "c" else None
+        view = self.whole() if kind_of(self.dtype) == "c" else None
         if view is None:
             return combine(part, (self,))
         return View(
@@ -176,7 +179,7 @@ class SymbolicArray(Array):
 
     def conj(self) -> SymbolicArray:
         """The complex conjugates in a new array; of real arrays the array itself."""
-        return combine("conj", (self,)) if self.dtype.kind == "c" else self
+        return combine("conj", (self,)) if kind_of(self.dtype) == "c" else self
 
     conjugate = conj
 
@@ -744,17 +747,18 @@ def _simple_power(base: object, exponent: object) -> SymbolicArray | None:
         return None
     if not isinstance(exponent, (int, float)):
         return None
-    floating = base.dtype.kind in "fc"
+    floating = kind_of(base.dtype) in "fc"
     if base.dtype_name == "bool":
         if exponent == 2 and isinstance(exponent, int):
-            raise unsupported("power", "bool", "int8")
+            base = base.astype("int8")  # as NumPy's square
+            return combine("multiply", (base, base))
         return None
     if exponent == 2 and (floating or isinstance(exponent, int)):
         return combine("multiply", (base, base))
     if not base.shape:
         return None  # a scalar's
     if exponent == 0.5:
-        return combine("sqrt", (base,))
+        return combine("sqrt", (base if floating else base.astype("float64"),))
     if exponent == -1 and floating:
         return combine("divide", (1, base))
     if exponent == 1 and (floating or isinstance(exponent, int)):

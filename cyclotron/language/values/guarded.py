@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from cyclotron.language.values import dispatch
 from cyclotron.language.values.nodes import (
     Apply,
@@ -25,6 +23,7 @@ from cyclotron.language.values.nodes import (
 )
 from cyclotron.language.values.scalars import explicit_cast
 from cyclotron.language.values.source_span import here
+from cyclotron.support.dtypes import kind_of
 
 
 @dataclass(frozen=True)
@@ -55,8 +54,8 @@ class Partial:
 _PARTIAL: Mapping[str, Partial] = {
     "divide": Partial(1, "fc", only="checked"),
     "log": Partial(0, "f", only="checked"),
-    "floor_divide": Partial(1, "i"),
-    "remainder": Partial(1, "i"),
+    "floor_divide": Partial(1, "iu"),
+    "remainder": Partial(1, "iu"),
     "power": Partial(1, "i"),
     "normalize_index": Partial(0, "i", safe_value=0),
     "sqrt": Partial(0, "f"),
@@ -113,7 +112,7 @@ def _needs(part: Element) -> Partial | None:
     operand = part.operands[needs.operand]
     if isinstance(operand, Constant):
         return None
-    if np.dtype(operand.dtype).kind not in needs.kinds or (part.op == "sqrt" and _has_real_root(operand)):
+    if kind_of(operand.dtype) not in needs.kinds or (part.op == "sqrt" and _has_real_root(operand)):
         return None
     return needs
 
@@ -132,7 +131,7 @@ def _has_real_root(value: Element) -> bool:
             return isinstance(part.value, (int, float)) and part.value >= 0
         if isinstance(part, Reduce):
             return of(part.body)
-        if not isinstance(part, Apply) or np.dtype(part.dtype).kind != "f":
+        if not isinstance(part, Apply) or kind_of(part.dtype) != "f":
             return False
         if part.op in ("absolute", "sqrt", "exp"):
             return True

@@ -18,7 +18,7 @@ _FOURIER = (
     "multiply by the matrix of the transform, e.g. `x @ W` with `W = np.fft.fft(np.eye(n))` as an argument"
 )
 _FILE = "read and write files outside of the kernel, and pass arrays as arguments"
-_INTEGER = "use int32 or int64: those are the integers of arrays"
+_INTEGER = "use int8 to int64, or uint8 to uint64: those are the integers of arrays"
 _PLAIN = "arrays in kernels hold numbers and truth values: use float64, int64, bool, ..."
 _POLYNOMIAL = "write Horner's rule, e.g. `(c[0] * x + c[1]) * x + c[2]`"
 _AXIS = "write a loop over the axis, or the function's operators on the whole array with `axis=`"
@@ -133,7 +133,7 @@ MEANINGS: Mapping[str, str] = {
         ("save", "savez", "savetxt", "load", "loadtxt", "genfromtxt", "tofile", "fromfile"), _FILE
     ),
     **dict.fromkeys(
-        ("int8", "int16", "uint8", "uint16", "uint32", "uint64", "intc", "uint", "byte"), _INTEGER
+        ("intc", "uintc", "uint", "byte", "ubyte", "short", "ushort", "longlong", "ulonglong"), _INTEGER
     ),
     **dict.fromkeys(("object_", "str_", "bytes_", "void", "datetime64", "longdouble", "chararray"), _PLAIN),
 }

@@ -13,8 +13,9 @@ import numpy as np
 
 from cyclotron import _core
 from cyclotron.language.values.source_span import shape_error
+from cyclotron.support.dtypes import ADDED
 
-DTYPES = ("bool", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128")
+DTYPES = tuple(name for name in _core.dtypes() if name not in ADDED)
 Typing = Literal["same", "truth", "select", "part", "cast"]
 
 
@@ -27,7 +28,7 @@ class Operator:
     numpy : callable
         The function of NumPy that it is on scalars.
     kinds : str
-        NumPy's letters of the dtypes that have it: b(ool), i(nt), f(loat), c(omplex).
+        NumPy's letters of the dtypes that have it: b(ool), i(nt), u(int), f(loat), c(omplex).
     typing : {"same", "truth", "select", "part", "cast"}
         The result has the dtype of the operands; is bool; has the dtype of all operands but the first, which
         is bool; is real where the operand is complex; has the dtype in the operator's name.
@@ -88,7 +89,7 @@ def _numpy_function(entry: _core.Operator) -> Callable[..., Any]:
 OPERATORS: Mapping[str, Operator] = {
     entry.name: Operator(_numpy_function(entry), entry.kinds, cast(Typing, entry.typing))
     for entry in _core.operators()
-    if not entry.accumulating
+    if not entry.accumulating and entry.name.removeprefix("to_") not in ADDED
 }
 
 

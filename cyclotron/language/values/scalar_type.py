@@ -13,6 +13,7 @@ from cyclotron.language.values.dispatch import SIGNS
 from cyclotron.language.values.operators import OPERATORS, result_dtype
 from cyclotron.language.values.ranges import ValueRange, range_of_operator
 from cyclotron.language.values.source_span import shape_error
+from cyclotron.support.dtypes import is_whole, kind_of
 from cyclotron.support.errors import ShapeError
 
 _PARTS = frozenset(["real", "imag"])
@@ -27,7 +28,7 @@ _LOGIC = frozenset(["where", "logical_and", "logical_or", "logical_not"]) | _EXT
 _PYTHON = _COMPARISONS | _LOGIC | _ARITHMETIC | SIGNS.keys()
 """Operators that are Python's, too: of its numbers they make such."""
 _WEAK = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
-_SAMPLES = {"b": True, "i": 1, "f": 1.0, "c": 1j}
+_SAMPLES = {"b": True, "i": 1, "u": 1, "f": 1.0, "c": 1j}
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,8 @@ class ScalarType:
 
     @property
     def kind(self) -> str:
-        """NumPy's letter of the dtype: b(ool), i(nt), f(loat) or c(omplex)."""
-        return np.dtype(self.dtype).kind
+        """NumPy's letter of the dtype: b(ool), i(nt), u(int), f(loat) or c(omplex)."""
+        return kind_of(self.dtype)
 
 
 def literal(value: object) -> tuple[complex, ScalarType] | None:
@@ -60,7 +61,7 @@ def literal(value: object) -> tuple[complex, ScalarType] | None:
     Sizes, which remember tiles, and members of enumerations are numbers of Python.
     """
     if isinstance(value, (np.generic, np.ndarray)):
-        is_number = value.ndim == 0 and value.dtype.kind in "biufc" and value.dtype.char not in "gG"
+        is_number = value.ndim == 0 and kind_of(value.dtype) in "biufc" and value.dtype.char not in "gG"
         return (value.item(), ScalarType(value.dtype.name)) if is_number else None
     for kind, dtype in _WEAK.items():
         if isinstance(value, kind):
@@ -72,6 +73,23 @@ def literal(value: object) -> tuple[complex, ScalarType] | None:
 def sum_dtype(dtype: str) -> str:
     """The dtype in which sums and products of whole arrays are kept: of half precision single (MA-044)."""
     return "float32" if dtype == "float16" else dtype
+
+
+def counted_dtype(dtype: str) -> str:
+    """The dtype of NumPy's sums and products along axes: of whole numbers and bool one of 64 bits."""
+    kind = kind_of(dtype)
+    return "uint64" if kind == "u" else "int64" if kind in "bi" else dtype
+
+
+def check_accumulator(terms: str, dtype: str) -> None:
+    """Raise `ShapeError` (CYC120) where a declared accumulator does not hold its whole terms."""
+    if kind_of(terms) in "iu" and kind_of(dtype) in "biu" and not np.can_cast(terms, dtype, "safe"):
+        raise shape_error(
+            "CYC120",
+            f"sums are kept in {dtype}, which does not hold their terms, of {terms}",
+            help=f'give a dtype that does, e.g. dtype="{counted_dtype(terms)}", or convert the terms first,'
+            f' `x.astype("{dtype}")`, where they are known to fit',
+        )
 
 
 @functools.lru_cache(1024)
@@ -128,7 +146,7 @@ def unsupported(op: str, operand: str, dtype: str) -> ShapeError:
 def undefined(op: str, dtype: str) -> ShapeError:
     """The error for an operator that is not defined on a dtype."""
     truth = {"negative": "write `~x`, which is not", "subtract": "write `x ^ y`, which differ"}.get(op)
-    floating = "f" in OPERATORS[op].kinds and np.dtype(dtype).kind in "bi"
+    floating = "f" in OPERATORS[op].kinds and kind_of(dtype) in "biu"
     return shape_error(
         "CYC121",
         f"`{op}` is not defined on {dtype} arrays",
@@ -142,13 +160,14 @@ def undefined(op: str, dtype: str) -> ShapeError:
 
 def check_fit(types: Iterable[ScalarType], dtype: str) -> None:
     """Raise `ShapeError` (CYC120) where a weak whole number does not fit arrays of integers."""
-    if np.dtype(dtype).kind != "i":
+    if not is_whole(dtype):
         return
     limits = np.iinfo(dtype)
     for low, high in (one.range for one in types if one.range is not None):
         number = low if low < limits.min else high
         if limits.min <= number <= limits.max:
             continue
+        wider = "int64" if np.iinfo("int64").min <= number <= np.iinfo("int64").max else "float64"
         text = (
             f"the constant {number} does not fit"
             if low == high
@@ -157,21 +176,21 @@ def check_fit(types: Iterable[ScalarType], dtype: str) -> None:
         raise shape_error(
             "CYC120",
             f"{text} arrays of dtype {dtype}, which end at {limits.max if number > 0 else limits.min}",
-            help='convert the array, e.g. `x.astype("int64")`',
+            help=f'convert the array, e.g. `x.astype("{wider}")`',
         )
 
 
 def check_storable(dtype: str, target: str, *, in_place: str | None = None) -> None:
     """Raise `ShapeError` (CYC120) where NumPy does not store values of a dtype in an array of another."""
     allowed = np.can_cast(dtype, target, "same_kind" if in_place else "unsafe")
-    if allowed and not (np.dtype(dtype).kind == "c" and np.dtype(target).kind not in "bc"):
+    if allowed and not (kind_of(dtype) == "c" and kind_of(target) not in "bc"):
         return
     what = f"`{in_place}` gives" if in_place else "the value has"
     raise shape_error(
         "CYC120",
         f"{what} dtype {dtype}, and the array that keeps it has {target}",
         help=f'convert it, e.g. with `.astype("{target}")`, or take `cy.real` of it'
-        if np.dtype(dtype).kind == "c"
+        if kind_of(dtype) == "c"
         else f'convert it with `.astype("{target}")`, or declare the array with dtype="{dtype}"',
     )
 

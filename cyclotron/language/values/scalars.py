@@ -36,6 +36,7 @@ from cyclotron.language.values.scalar_type import (
     unsupported,
 )
 from cyclotron.language.values.source_span import here, shape_error
+from cyclotron.support.dtypes import is_whole, kind_of
 from cyclotron.support.errors import ShapeError, Span
 
 _DIVISIONS = ("divide", "floor_divide", "remainder")  # of Python's numbers by 0 they are errors
@@ -112,7 +113,7 @@ def converted(value: Element, dtype: str) -> Element:
     if not value.type.weak:
         return Apply(f"to_{dtype}", (value,), here())
     check_fit([value.type], dtype)
-    if isinstance(value, IndexValue) and np.dtype(dtype).kind in "if":
+    if isinstance(value, IndexValue) and kind_of(dtype) in "iuf":
         return IndexValue(value.form, ScalarType(dtype), value.span)
     if isinstance(value, Apply) and value.op.startswith("to_") and isinstance(value.operands[0], Constant):
         return explicit_cast(value.operands[0], dtype)
@@ -142,7 +143,7 @@ def as_python(value: Element, dtype: str) -> Element:
     """A number as one of Python's, of the type whose dtype this is: it adopts that of its neighbours."""
     if isinstance(value, Constant):
         return Constant(np.dtype(dtype).type(value.value).item(), value.span)
-    known = value.type.range if np.dtype(dtype).kind in "bi" else None
+    known = value.type.range if kind_of(dtype) in "biu" else None
     result = retyped(converted(value, dtype), ScalarType(dtype, True, known))
     if value.text:
         result.text = value.text
@@ -167,10 +168,10 @@ def stored(value: Element, dtype: str) -> Element:
         result = converted(value, dtype)
         return retyped(result, ScalarType(dtype)) if result.type.weak else result
     number = value.value
-    kind = np.dtype(dtype).kind
+    kind = kind_of(dtype)
     if kind == "b":
         number = bool(number)
-    elif kind == "i" and isinstance(number, float) and math.isfinite(number):
+    elif kind in "iu" and isinstance(number, float) and math.isfinite(number):
         number = int(number)
     check_fit([Constant(number, value.span).type], dtype)
     return Constant(number, value.span, ScalarType(dtype))
@@ -181,7 +182,7 @@ def check_adopted(value: Element | str, target: Tensor) -> None:
     given = np.dtype(value if isinstance(value, str) else value.dtype)
     held = np.dtype(target.dtype_name)
     whole = isinstance(value, Constant) and float(np.real(value.value)).is_integer()
-    if not target.adopts_dtype or held.kind not in "bi" or given.kind not in "fc" or whole:
+    if not target.adopts_dtype or kind_of(held) not in "biu" or kind_of(given) not in "fc" or whole:
         return
     raise shape_error(
         "CYC120",
@@ -219,7 +220,7 @@ def check_dtypes(op: str, operands: Sequence[Element], span: Span) -> None:
                 span=span,
                 help="convert the inputs to one dtype, e.g. with `.astype`",
             )
-    if entry is not None and np.dtype(dtype).kind not in entry.kinds:
+    if entry is not None and kind_of(dtype) not in entry.kinds:
         raise undefined(op, dtype)
     for operand in operands:
         if isinstance(operand, Constant) and not _fits(operand.value, np.dtype(dtype)):
@@ -242,11 +243,11 @@ def _check_condition(op: str, condition: Element, span: Span) -> None:
 
 
 def _fits(value: complex, dtype: np.dtype[Any]) -> bool:
-    if dtype.kind == "i":
+    if is_whole(dtype):
         return isinstance(value, int) and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
     if dtype.kind == "b":
         return isinstance(value, int)
-    return dtype.kind == "c" or not isinstance(value, complex)
+    return kind_of(dtype) == "c" or not isinstance(value, complex)
 
 
 def _on_tiles(op: str, operands: Sequence[Element], span: Span, flags: Sequence[str]) -> Element:

@@ -187,7 +187,7 @@ class Printer {
                                    return flow_text(graph_, ref.flow, point);
                                  },
                                  [](const Constant& value) {
-                                   if (value.rest != 0) return fmt::format("{}", value.integer());
+                                   if (value.rest != 0) return value.integer_text();
                                    return value.imaginary == 0
                                               ? fmt::format("{}", value.real)
                                               : fmt::format("complex({}, {})", value.real, value.imaginary);

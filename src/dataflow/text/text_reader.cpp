@@ -132,11 +132,13 @@ Number TextReader::number() {
   skip_blanks();
   const auto start = position_;
   const Number rounded{real(), 0, 0};
-  std::int64_t whole = 0;
-  const auto* const last = text_.data() + position_;
-  const auto [end, error] = std::from_chars(text_.data() + start, last, whole);
-  const auto exact = end == last && error == std::errc{} ? Number::of(whole) : rounded;
-  return exact.rest != 0 ? exact : rounded;  // -0 is no integer
+  const auto read = [&]<class Integer>(Integer whole) {
+    const auto* const last = text_.data() + position_;
+    const auto [end, error] = std::from_chars(text_.data() + start, last, whole);
+    const auto exact = end == last && error == std::errc{} ? Number::of(whole) : rounded;
+    return exact.rest != 0 ? exact : rounded;  // -0 is no integer
+  };
+  return rounded.real < Number::limit ? read(std::int64_t{0}) : read(std::uint64_t{0});
 }
 
 std::string_view TextReader::after_parenthesis() {

@@ -1,10 +1,12 @@
 #include "code.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -16,7 +18,7 @@
 #include <cyclotron/support/overloaded.hpp>
 
 #include "vectorize/find_body.hpp"
-#include "kernels/float16.hpp"
+#include "kernels/arithmetic.hpp"
 #include "triangle_products.hpp"
 #include "sent_slots.hpp"
 
@@ -194,28 +196,22 @@ class Decoder {
     return result;
   }
 
-  template <class T>
-  static T to_integer(double value) {
-    constexpr double limit = -static_cast<double>(std::numeric_limits<T>::min());
-    return value >= -limit && value < limit ? static_cast<T>(value) : std::numeric_limits<T>::min();
-  }
-
   std::uint32_t bytes(const program::Constant& constant, DType dtype) {
-    const double re = constant.real, im = constant.imaginary;
-    code_.constants.push_back([&]() -> ConstantBytes {
-      switch (dtype) {
-        case DType::boolean: return to_bytes<std::uint8_t>(re != 0 || im != 0);
-        case DType::int32: return to_bytes(to_integer<std::int32_t>(re));
-        case DType::int64:
-          return to_bytes(constant.rest != 0 ? constant.integer() : to_integer<std::int64_t>(re));
-        case DType::float16: return to_bytes(Float16(re));
-        case DType::float32: return to_bytes(static_cast<float>(re));
-        case DType::float64: return to_bytes(re);
-        case DType::complex64: return to_bytes(std::complex<float>(std::complex<double>(re, im)));
-        case DType::complex128: return to_bytes(std::complex<double>(re, im));
+    code_.constants.push_back(with_type(dtype, [&]<class T>() -> ConstantBytes {
+      using namespace arithmetic;
+      const std::complex<double> number(constant.real, constant.imaginary);
+      if constexpr (is_complex<T> || is_boolean<T>) {
+        return to_bytes(convert<T>(number));
+      } else {
+        if constexpr (is_integer<T>) {
+          const double real = constant.real;
+          const bool whole = real == std::trunc(real) && std::abs(real) < program::Constant::limit;
+          if (constant.rest != 0 || (whole && !std::is_same_v<T, std::int32_t>))
+            return to_bytes(static_cast<T>(constant.integer()));
+        }
+        return to_bytes(convert<T>(constant.real));
       }
-      return {};
-    }());
+    }));
     return static_cast<std::uint32_t>(code_.constants.size() - 1);
   }
 

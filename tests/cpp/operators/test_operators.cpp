@@ -1,6 +1,7 @@
 #include <cyclotron/operators/operators.hpp>
 
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string>
@@ -29,11 +30,13 @@ std::int64_t count(Op op, Flags flags, std::initializer_list<Shape> operands) {
 TEST(DTypes, NamesAreNumPys) {
   EXPECT_EQ(name(DType::boolean), "bool");
   EXPECT_EQ(name(DType::complex128), "complex128");
+  EXPECT_EQ(name(DType::uint16), "uint16");
   for (int i = 0; i <= static_cast<int>(DType::complex128); ++i) {
     const auto dtype = static_cast<DType>(i);
+    EXPECT_EQ(all_dtypes()[static_cast<std::size_t>(i)], dtype);
     EXPECT_EQ(dtype_from_name(name(dtype)), dtype);
   }
-  EXPECT_EQ(dtype_from_name("uint16"), std::nullopt);
+  EXPECT_EQ(dtype_from_name("float128"), std::nullopt);
   EXPECT_EQ(dtype_from_name(""), std::nullopt);
 }
 
@@ -45,6 +48,18 @@ TEST(DTypes, SizesAndKinds) {
   EXPECT_FALSE(is_floating(DType::int64));
   EXPECT_TRUE(is_floating(DType::float32));
   EXPECT_TRUE(is_floating(DType::complex64));
+  EXPECT_EQ(size_bytes(DType::uint8), 1U);
+  EXPECT_FALSE(is_floating(DType::uint64));
+}
+
+TEST(DTypes, LimitsAreOfWhatA64BitIntegerMayExceed) {
+  EXPECT_EQ(integer_limits(DType::int8)->least, -128);
+  EXPECT_EQ(integer_limits(DType::int8)->most, 127);
+  EXPECT_EQ(integer_limits(DType::uint32)->most, 4294967295);
+  EXPECT_EQ(integer_limits(DType::uint64)->least, 0);
+  EXPECT_EQ(integer_limits(DType::uint64)->most, std::numeric_limits<std::int64_t>::max());
+  EXPECT_FALSE(integer_limits(DType::int64));
+  EXPECT_FALSE(integer_limits(DType::float16));
 }
 
 TEST(Registry, EveryOperatorHasAUniqueNameThatLeadsBack) {
@@ -117,9 +132,13 @@ TEST(Typing, OperandsAgreeAndNumbersAdopt) {
 
 TEST(Typing, KindsAreNumPys) {
   for (const Op op : all_ops()) {
-    const bool of_integers = info(op).kinds == "bi" || info(op).kinds == "i";
+    const auto kinds = info(op).kinds;
+    const bool of_integers = kinds == "biu" || kinds == "iu" || kinds == "i";
     EXPECT_TRUE(is_defined(op, DType::float64) || of_integers) << info(op).name;
-    EXPECT_EQ(is_defined(op, DType::int32), is_defined(op, DType::int64));
+    for (const auto dtype : {DType::int8, DType::int16, DType::int32})
+      EXPECT_EQ(is_defined(op, dtype), is_defined(op, DType::int64));
+    for (const auto dtype : {DType::uint8, DType::uint16, DType::uint32})
+      EXPECT_EQ(is_defined(op, dtype), is_defined(op, DType::uint64));
   }
   EXPECT_FALSE(is_defined(Op::divide, DType::int64));
   EXPECT_FALSE(is_defined(Op::negative, DType::boolean));

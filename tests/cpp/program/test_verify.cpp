@@ -38,7 +38,7 @@ std::vector<Fault> table_faults() {
       {"TensorTiles", [](Program& p) { p.tensors[0].tile = {1}; }, "CYC608", "tensors[0].tile"},
       {"TensorSize", [](Program& p) { p.tensors[0].shape = {0, big}; }, "CYC612", "tensors[0].shape"},
       {"TensorName", [](Program& p) { p.tensors[1].name = "A"; }, "CYC611", "tensors[1].name"},
-      {"TensorDType", [](Program& p) { p.tensors[1].dtype = static_cast<DType>(8); }, "CYC606",
+      {"TensorDType", [](Program& p) { p.tensors[1].dtype = static_cast<DType>(18); }, "CYC606",
        "tensors[1].dtype"},
       {"ChannelTile", [](Program& p) { p.channels[0].tile.rows = 0; }, "CYC606", "channels[0].tile"},
       {"ChannelDepth", [](Program& p) { p.channels[0].depth = -1; }, "CYC606", "channels[0].depth"},

@@ -9,13 +9,10 @@
 #include <string>
 #include <type_traits>
 
-#include "float16.hpp"
 #include "kernels.hpp"
+#include "types.hpp"
 
 namespace cyclotron::runtime::arithmetic {
-
-/// NumPy's bool: one byte that counts as true where it is not zero.
-using Boolean = std::uint8_t;
 
 template <class T>
 inline constexpr bool is_complex = false;
@@ -24,17 +21,18 @@ inline constexpr bool is_complex<std::complex<T>> = true;
 template <class T>
 inline constexpr bool is_boolean = std::is_same_v<T, Boolean>;
 template <class T>
-inline constexpr bool is_integer = std::is_integral_v<T> && !is_boolean<T>;
+inline constexpr bool is_integer = std::is_integral_v<T>;
 template <class T>
-inline constexpr bool is_float16 = std::is_same_v<T, Float16>;
-template <class T>
-inline constexpr bool is_real = std::is_floating_point_v<T> || is_float16<T>;
+inline constexpr bool is_real = std::is_floating_point_v<T> || is_narrow_float<T>;
 /// Tells whether tiles of it are solved and factorized.
 template <class T>
-inline constexpr bool has_solvers = (is_real<T> || is_complex<T>) && !is_float16<T>;
+inline constexpr bool has_solvers = std::is_floating_point_v<T> || is_complex<T>;
 /// The type that products of tiles and sums along their rows are kept in: of half precision in single precision, as in NumPy.
 template <class T>
-using Sum = std::conditional_t<is_float16<T>, float, T>;
+using Sum = std::conditional_t<std::is_same_v<T, Float16>, float, T>;
+/// The type in which integers wrap: without sign, and not narrower than that to which C++ promotes.
+template <class T>
+using Wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
 
 template <class T>
 [[nodiscard]] bool is_nan(T x) {
@@ -53,7 +51,7 @@ template <class T>
   if constexpr (is_boolean<T>) {
     return (a | b) != 0;
   } else if constexpr (is_integer<T>) {
-    using U = std::make_unsigned_t<T>;
+    using U = Wrapping<T>;
     return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
   } else {
     return a + b;
@@ -66,7 +64,7 @@ template <class T>
   if constexpr (is_boolean<T>) {
     return (a != 0) != (b != 0);
   } else if constexpr (is_integer<T>) {
-    using U = std::make_unsigned_t<T>;
+    using U = Wrapping<T>;
     return static_cast<T>(static_cast<U>(a) - static_cast<U>(b));
   } else {
     return a - b;
@@ -79,7 +77,7 @@ template <class T>
   if constexpr (is_boolean<T>) {
     return a != 0 && b != 0;
   } else if constexpr (is_integer<T>) {
-    using U = std::make_unsigned_t<T>;
+    using U = Wrapping<T>;
     return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
   } else if constexpr (is_complex<T>) {
     return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
@@ -145,9 +143,11 @@ template <class T>
   if constexpr (is_boolean<T>) {
     return a != 0 || b == 0;
   } else if constexpr (is_integer<T>) {
-    if (b < 0) {
-      throw KernelFailure{"CYC701", "an integer to a negative integer power is not an integer",
-                          "use a float dtype"};
+    if constexpr (std::is_signed_v<T>) {
+      if (b < 0) {
+        throw KernelFailure{"CYC701", "an integer to a negative integer power is not an integer",
+                            "use a float dtype"};
+      }
     }
     return power_by_squaring(a, static_cast<std::uint64_t>(b));
   } else if constexpr (is_complex<T>) {
@@ -187,6 +187,8 @@ template <class T>
 [[nodiscard]] Real<T> absolute(T a) {
   if constexpr (is_boolean<T>) {
     return a != 0;
+  } else if constexpr (std::is_unsigned_v<T>) {
+    return a;
   } else if constexpr (is_integer<T>) {
     return a < 0 ? negative(a) : a;
   } else if constexpr (is_complex<T>) {
@@ -239,7 +241,11 @@ template <class T>
 template <class T>
 [[nodiscard]] T sign(T a) {
   if (is_nan(a)) return a;
-  return a > T{0} ? T{1} : a < T{0} ? T{-1} : T{0};
+  if constexpr (std::is_unsigned_v<T>) {
+    return a != 0 ? T{1} : T{0};
+  } else {
+    return a > T{0} ? T{1} : a < T{0} ? T{-1} : T{0};
+  }
 }
 
 /// An element of an axis of that size, counted from its end where negative.
@@ -266,11 +272,16 @@ template <class T>
       std::feraiseexcept(FE_DIVBYZERO);
       return {0, 0};
     }
-    if (b == -1) return {negative(a), 0};  // the least integer has no opposite
-    const T quotient = a / b, remainder = a % b;
-    if (remainder != 0 && (remainder < 0) != (b < 0)) return {quotient - 1, remainder + b};
+    if constexpr (std::is_signed_v<T>) {
+      if (b == -1) return {negative(a), 0};  // the least integer has no opposite
+    }
+    const T quotient = static_cast<T>(a / b), remainder = static_cast<T>(a % b);
+    if constexpr (std::is_signed_v<T>) {
+      if (remainder != 0 && (remainder < 0) != (b < 0))
+        return {static_cast<T>(quotient - 1), static_cast<T>(remainder + b)};
+    }
     return {quotient, remainder};
-  } else if constexpr (is_float16<T>) {
+  } else if constexpr (is_narrow_float<T>) {
     const auto [quotient, remainder] = floor_division<float>(a, b);
     return {quotient, remainder};
   } else {
@@ -291,7 +302,15 @@ template <class T>
   }
 }
 
-/// NumPy's conversions; what an integer cannot hold becomes the least one.
+/// A real number as an integer of 32 or 64 bits, towards zero; what that cannot hold becomes the least one.
+template <class To, class From>
+[[nodiscard]] To truncated(From a) {
+  constexpr From limit = -static_cast<From>(std::numeric_limits<To>::min());
+  return a >= -limit && a < limit ? static_cast<To>(a) : std::numeric_limits<To>::min();
+}
+
+/// NumPy's conversions. Of what an integer cannot hold, for which NumPy promises nothing: of 32 and 64 bits with sign it is
+/// the least one; the others keep the lowest bits of a wider one, as C's compilers have it on x86.
 template <class To, class From>
 [[nodiscard]] To convert(From a) {
   if constexpr (is_complex<To>) {
@@ -303,9 +322,21 @@ template <class To, class From>
     }
   } else if constexpr (is_boolean<To>) {
     return a != From{0};
+  } else if constexpr (is_boolean<From>) {
+    return convert<To>(std::uint8_t{a});
+  } else if constexpr (is_narrow_float<From> && !std::is_same_v<To, From>) {
+    return convert<To>(static_cast<float>(a));
   } else if constexpr (is_integer<To> && is_real<From>) {
-    constexpr From limit = -static_cast<From>(std::numeric_limits<To>::min());
-    return a >= -limit && a < limit ? static_cast<To>(a) : std::numeric_limits<To>::min();
+    if constexpr (std::is_same_v<To, std::int32_t> || std::is_same_v<To, std::int64_t>) {
+      return truncated<To>(a);
+    } else if constexpr (sizeof(To) < sizeof(std::int32_t)) {
+      return static_cast<To>(truncated<std::int32_t>(a));
+    } else if constexpr (sizeof(To) < sizeof(std::int64_t)) {
+      return static_cast<To>(truncated<std::int64_t>(a));
+    } else {
+      constexpr From half = 0x1p63;
+      return a >= half && a < 2 * half ? static_cast<To>(a) : static_cast<To>(truncated<std::int64_t>(a));
+    }
   } else {
     return static_cast<To>(a);
   }

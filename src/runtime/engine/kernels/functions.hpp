@@ -1,5 +1,6 @@
 // The elementwise operators: one line a function.
 #pragma once
+#include <type_traits>
 #include <utility>
 
 #include "arithmetic.hpp"
@@ -37,8 +38,18 @@ auto visit_cast(Op op, Use use) {
   }
   if constexpr (!is_complex<T>) {
     switch (op) {
+      case Op::to_int8: return use([](T a) { return convert<std::int8_t>(a); });
+      case Op::to_int16: return use([](T a) { return convert<std::int16_t>(a); });
       case Op::to_int32: return use([](T a) { return convert<std::int32_t>(a); });
       case Op::to_int64: return use([](T a) { return convert<std::int64_t>(a); });
+      case Op::to_uint8: return use([](T a) { return convert<std::uint8_t>(a); });
+      case Op::to_uint16: return use([](T a) { return convert<std::uint16_t>(a); });
+      case Op::to_uint32: return use([](T a) { return convert<std::uint32_t>(a); });
+      case Op::to_uint64: return use([](T a) { return convert<std::uint64_t>(a); });
+      case Op::to_float8_e4m3: return use([](T a) { return convert<Float8E4m3>(a); });
+      case Op::to_float8_e4m3fn: return use([](T a) { return convert<Float8E4m3fn>(a); });
+      case Op::to_float8_e5m2: return use([](T a) { return convert<Float8E5m2>(a); });
+      case Op::to_bfloat16: return use([](T a) { return convert<Bfloat16>(a); });
       case Op::to_float16: return use([](T a) { return convert<Float16>(a); });
       case Op::to_float32: return use([](T a) { return convert<float>(a); });
       case Op::to_float64: return use([](T a) { return convert<double>(a); });
@@ -114,7 +125,7 @@ auto visit_numbers(Op op, Use use) {
       default: break;
     }
   }
-  if constexpr (is_integer<T>) {
+  if constexpr (is_integer<T> && std::is_signed_v<T>) {
     if (op == Op::normalize_index) return use([](T a, T b) { return normalize_index(a, b); });
   }
   return use(nullptr);
@@ -141,7 +152,7 @@ auto visit(Op op, Use use) {
   if (typing == operators::Typing::truth) return visit_comparison<T>(op, use);
   if (typing == operators::Typing::cast) return visit_cast<T>(op, use);
   const auto kinds = operators::info(op).kinds;
-  if (kinds == "bi") {
+  if (kinds == "biu") {
     if constexpr (is_boolean<T> || is_integer<T>) return visit_bits<T>(op, use);
   }
   if (kinds.find('i') == std::string_view::npos) {

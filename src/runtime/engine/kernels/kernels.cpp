@@ -95,16 +95,7 @@ bool starts_from(Op op, std::size_t operand) {
 }
 
 void dispatch(const TileOperator& what, std::span<const ConstTile> in, Tile out, Scratch& scratch) {
-  switch (what.dtype) {
-    case DType::boolean: return apply_typed<Boolean>(what, in, out, scratch);
-    case DType::int32: return apply_typed<std::int32_t>(what, in, out, scratch);
-    case DType::int64: return apply_typed<std::int64_t>(what, in, out, scratch);
-    case DType::float16: return apply_typed<Float16>(what, in, out, scratch);
-    case DType::float32: return apply_typed<float>(what, in, out, scratch);
-    case DType::float64: return apply_typed<double>(what, in, out, scratch);
-    case DType::complex64: return apply_typed<std::complex<float>>(what, in, out, scratch);
-    case DType::complex128: return apply_typed<std::complex<double>>(what, in, out, scratch);
-  }
+  with_type(what.dtype, [&]<class T>() { return apply_typed<T>(what, in, out, scratch); });
 }
 
 }  // namespace

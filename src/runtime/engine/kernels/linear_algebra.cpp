@@ -16,7 +16,7 @@ namespace {
 using namespace arithmetic;
 
 template <class T>
-inline constexpr bool uses_blas = (is_real<T> || is_complex<T>) && !is_float16<T>;
+inline constexpr bool uses_blas = has_solvers<T>;
 
 template <class T>
 T combine(Into into, T accumulator, T product) {
@@ -254,8 +254,18 @@ void ldl(Tile matrix) {
   template void lu<T>(Tile);                                                  \
   template void ldl<T>(Tile)
 CYCLOTRON_PRODUCTS(Boolean);
+CYCLOTRON_PRODUCTS(std::int8_t);
+CYCLOTRON_PRODUCTS(std::int16_t);
 CYCLOTRON_PRODUCTS(std::int32_t);
 CYCLOTRON_PRODUCTS(std::int64_t);
+CYCLOTRON_PRODUCTS(std::uint8_t);
+CYCLOTRON_PRODUCTS(std::uint16_t);
+CYCLOTRON_PRODUCTS(std::uint32_t);
+CYCLOTRON_PRODUCTS(std::uint64_t);
+CYCLOTRON_PRODUCTS(Float8E4m3);
+CYCLOTRON_PRODUCTS(Float8E4m3fn);
+CYCLOTRON_PRODUCTS(Float8E5m2);
+CYCLOTRON_PRODUCTS(Bfloat16);
 CYCLOTRON_PRODUCTS(Float16);
 CYCLOTRON_PRODUCTS(float);
 CYCLOTRON_PRODUCTS(double);

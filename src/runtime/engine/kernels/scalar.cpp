@@ -171,17 +171,7 @@ ScalarKernel kernel(Op op, Flags flags) {
 }  // namespace
 
 ScalarKernel scalar_kernel(Op op, Flags flags, DType dtype) {
-  switch (dtype) {
-    case DType::boolean: return kernel<Boolean>(op, flags);
-    case DType::int32: return kernel<std::int32_t>(op, flags);
-    case DType::int64: return kernel<std::int64_t>(op, flags);
-    case DType::float16: return kernel<Float16>(op, flags);
-    case DType::float32: return kernel<float>(op, flags);
-    case DType::float64: return kernel<double>(op, flags);
-    case DType::complex64: return kernel<std::complex<float>>(op, flags);
-    case DType::complex128: return kernel<std::complex<double>>(op, flags);
-  }
-  return nullptr;
+  return with_type(dtype, [&]<class T>() { return kernel<T>(op, flags); });
 }
 
 }  // namespace cyclotron::runtime

@@ -161,17 +161,7 @@ bool may_fail(Op op) { return op == Op::power || op == Op::normalize_index; }
 VectorKernel vector_kernel(Op op, Flags flags, DType dtype) {
   op = on_scalars(op);
   if (!operators::is_elementwise(op) || may_fail(op) || (flags & operators::checked) != 0) return nullptr;
-  switch (dtype) {
-    case DType::boolean: return kernel<arithmetic::Boolean>(op);
-    case DType::int32: return kernel<std::int32_t>(op);
-    case DType::int64: return kernel<std::int64_t>(op);
-    case DType::float16: return kernel<Float16>(op);
-    case DType::float32: return kernel<float>(op);
-    case DType::float64: return kernel<double>(op);
-    case DType::complex64: return kernel<std::complex<float>>(op);
-    case DType::complex128: return kernel<std::complex<double>>(op);
-  }
-  return nullptr;
+  return with_type(dtype, [&]<class T>() { return kernel<T>(op); });
 }
 
 VectorKernel composed_kernel(VectorKernel outer, std::size_t operand, VectorKernel inner) {

@@ -8,15 +8,29 @@
 
 namespace cyclotron::operators {
 
+// clang-format off
 /// Element types of tensors, slots and channels.
-enum class DType : std::uint8_t { boolean, int32, int64, float16, float32, float64, complex64, complex128 };
+enum class DType : std::uint8_t {
+  boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
+  float8_e4m3, float8_e4m3fn, float8_e5m2, bfloat16, float16, float32, float64, complex64, complex128,
+};
+// clang-format on
 
 [[nodiscard]] std::string_view name(DType dtype);                      ///< NumPy's name.
 [[nodiscard]] std::optional<DType> dtype_from_name(std::string_view);  ///< Inverse of `name`.
+[[nodiscard]] std::span<const DType> all_dtypes();                     ///< In the order of `DType`.
+[[nodiscard]] std::string dtype_names();                               ///< Of all, as in `a, b or c`.
 [[nodiscard]] std::size_t size_bytes(DType dtype);
-/// The alignment of its elements: the size of its real numbers, at least a 16-bit word.
+/// The alignment of its elements: the size of its real numbers, of bool a 16-bit word.
 [[nodiscard]] std::int64_t alignment_bytes(DType dtype);
-[[nodiscard]] bool is_floating(DType dtype);  ///< float16 and all after it.
+[[nodiscard]] bool is_floating(DType dtype);  ///< Real or complex numbers with fractions.
+[[nodiscard]] bool is_complex(DType dtype);
+/// Of 64-bit integers those that a dtype of integers holds; nullopt for int64, which holds all, and where there is no limit.
+struct Limits {
+  std::int64_t least;
+  std::int64_t most;
+};
+[[nodiscard]] std::optional<Limits> integer_limits(DType dtype);
 [[nodiscard]] bool holds_index(DType dtype);  ///< An index may have it: integers and real numbers.
 
 // clang-format off
@@ -34,7 +48,8 @@ enum class Op : std::uint8_t {
   logical_and, logical_or, logical_xor, logical_not,              // truth of any dtype: bool
   bit_and, bit_or, bit_xor, bit_not,                              // on bool the same as the logical ones
   where,                                                          // (condition, a, b)
-  to_bool, to_int32, to_int64, to_float16, to_float32, to_float64, to_complex64, to_complex128,
+  to_bool, to_int8, to_int16, to_int32, to_int64, to_uint8, to_uint16, to_uint32, to_uint64,
+  to_float8_e4m3, to_float8_e4m3fn, to_float8_e5m2, to_bfloat16, to_float16, to_float32, to_float64, to_complex64, to_complex128,
   transpose,                                                      // one operand
   matmul,                                                         // a @ b; flags transpose_a, transpose_b
   syrk,                                                           // a @ a.T, all of it
@@ -102,7 +117,7 @@ struct Info {
   std::string_view numpy;       ///< Its meaning in NumPy.
   std::string_view space_name;  ///< Name of an iteration space of this operation, e.g. `mul`, `gemm`, `trsm`.
   std::string_view
-      kinds;  ///< Of dtypes it is defined on, as NumPy's letters: b(ool), i(nt), f(loat), c(omplex).
+      kinds;  ///< Of dtypes it is defined on, as NumPy's letters: b(ool), i(nt), u(int), f(loat), c(omplex).
   Typing typing;
   Family family;
   /// Of the elementwise family; 0 where it only moves data. Others count by their shapes.
