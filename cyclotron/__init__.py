@@ -10,6 +10,7 @@ from cyclotron.kernel import SEARCHES, Kernel, kernel
 from cyclotron.language.functions import debug, random
 from cyclotron.language.functions.constants import CONSTANTS
 from cyclotron.language.functions.registry import PUBLIC
+from cyclotron.machine import energies
 from cyclotron.machine import presets as machines
 from cyclotron.schedule import recipes as schedules
 from cyclotron.support.environment import VERSION
@@ -57,6 +58,7 @@ _HOMES = {
     "machine.link_map": ["LinkMap"],
     "machine.machine": ["Machine"],
     "machine.memory": ["Memory"],
+    "machine.energy": ["Energy"],
     "machine.parts": ["PE", "Chiplets", "Control", "Link", "Unit"],
     "mapper.map": ["map"],
     "mapper.mappings": ["Mappings"],
@@ -89,6 +91,7 @@ __all__ = [
     "CyclotronError",
     "Kernel",
     "debug",
+    "energies",
     "il",
     "kernel",
     "machines",

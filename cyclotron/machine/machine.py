@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from cyclotron import _core
+from cyclotron.machine.energy import Energy
 from cyclotron.machine.link_map import LinkMap
 from cyclotron.machine.memory import Memory
 from cyclotron.machine.parts import (
@@ -43,6 +44,7 @@ _PARTS = (
     ("pe", PE, "..."),
     ("chiplets", Chiplets, "shape=..., link=..."),
     ("control", Control, "latency=..., setup=..."),
+    ("energy", Energy, "operation_picojoules=..., source=..."),
 )
 _MOST_DIMENSIONS = 8
 _MOST_PES = 2**62
@@ -106,6 +108,9 @@ class Machine:
         sender's program; the broadcasts along a line are on one bus, which takes them in the order in which
         they ask, and passes as many words to each of its PEs. Each channel keeps a queue of its own, so that
         no channel waits for another one's place. False: each channel has wires of its own.
+    energy : Energy, optional
+        What operations, words on their way and time cost, for `Result.energy`; None: unknown. Nothing that is
+        computed or timed depends on it, and program files leave it out: `Program.with_machine` gives it back.
 
     Attributes
     ----------
@@ -143,6 +148,7 @@ class Machine:
     chiplets: Chiplets | None = None
     control: Control | None = None
     shared_links: bool = False
+    energy: Energy | None = dataclasses.field(default=None, metadata={"in_core": False})
 
     def __post_init__(self) -> None:
         if self.grid is not None:
@@ -283,7 +289,8 @@ class Machine:
             ``{"grid": [8, 8], "topology": "mesh", "link": {...}, "broadcast": {...}, "pe": {...},
             "links": {"0,1": {...}}, "memories": {"dram": {...}}, "clock": 1.2e9,
             "chiplets": {"shape": [4, 4], "link": {...}}, "broadcasts": {"1": {...}}, "spread": "tree",
-            "control": {"latency": 10}, "shared_links": False}``.
+            "control": {"latency": 10}, "shared_links": False,
+            "energy": {"hop_picojoules_per_byte": 0.5, "source": "..."}}``.
 
         Raises
         ------
@@ -358,6 +365,7 @@ class Machine:
             text += (
                 f", control latency {self.control.latency} hop {self.control.hop} setup {self.control.setup}"
             )
+        text += "" if self.energy is None else f", {self.energy}"
         return text if self.clock is None else f"{text}, {self.clock / 1e6:g} MHz"
 
 

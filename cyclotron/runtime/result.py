@@ -16,6 +16,7 @@ from cyclotron.analysis.chrome_trace import trace_of
 from cyclotron.analysis.chrome_trace_ranks import trace_of_ranks
 from cyclotron.analysis.counters import OF_SOME_MACHINES, TIMES, counts_of, described, port_of_pe
 from cyclotron.analysis.critical_path import CriticalPath, critical_path
+from cyclotron.analysis.energy import EnergyAccount, energy_of
 from cyclotron.analysis.events import active_pes
 from cyclotron.analysis.rank_profile import Profile
 from cyclotron.analysis.stats import Stats
@@ -85,6 +86,8 @@ class Result:
         if self._timing is None:
             return self.__dict__
         self.stats  # noqa: B018 - made now, where it was not before
+        if self.program.machine is not None and self.program.machine.energy is not None:
+            self.energy  # noqa: B018 - the same
         timing = {name: value for name, value in self._timing.items() if name != "counters"}
         return {**self.__dict__, "_timing": timing}
 
@@ -214,6 +217,31 @@ class Result:
         stats["pes_skipped"] = int(timing["pes_skipped"])
         stats["steps"] = self.steps
         return stats
+
+    @functools.cached_property
+    def energy(self) -> EnergyAccount:
+        """The energy of the run, by what the machine says that operations, words and time cost.
+
+        It prints as a table, and has ``total`` (float), ``by_pe`` (float64, shape ``grid``), ``by_operator``,
+        ``by_tensor`` and ``by_level`` (dicts), in picojoules: `cyclotron.analysis.energy.EnergyAccount`. It
+        comes from what the simulator counts, so it is the same with and without numbers.
+
+        Raises
+        ------
+        ExecutionError
+            CYC712 if the backend measures nothing, or the machine has no energies (`Energy`), or none for
+            something that the run did.
+
+        Examples
+        --------
+        >>> energy = cy.Energy({"multiply": {"float64": 2.0}, "add": {"float64": 1.0}},
+        ...                    memory_picojoules_per_byte={"default": 0}, source="an example")
+        >>> machine = cy.Machine(grid=(2, 2), energy=energy)
+        >>> A = np.ones((2, 2))
+        >>> cy.run(matmul.compile(A, A, machine=machine)).energy.total
+        20.0
+        """
+        return energy_of(self, self._measured["counters"])
 
     @functools.cached_property
     def events(self) -> NDArray[Any]:

@@ -51,7 +51,10 @@ def to_core(record: Any) -> Any:
 
 
 def core_fields(record: Any) -> dict[str, Any]:
-    """Return the fields of a record as the core has them: names with units, records as the core's."""
+    """Return the fields of a record as the core has them: names with units, records as the core's.
+
+    Those whose metadata say that they are not ``in_core`` are left out.
+    """
 
     def value(item: Any) -> Any:
         if dataclasses.is_dataclass(item):
@@ -63,6 +66,7 @@ def core_fields(record: Any) -> dict[str, Any]:
     return {
         _core_name(one): (one.metadata.get("to_core") or value)(getattr(record, one.name))
         for one in dataclasses.fields(record)
+        if one.metadata.get("in_core", True)
     }
 
 

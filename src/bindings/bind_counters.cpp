@@ -35,6 +35,22 @@ py::typing::Dict<py::str, py::array_t<std::int64_t>> instructions(const Counters
   return result;
 }
 
+/// One entry for each use of a slot or a tensor, with a number a PE.
+py::list amounts(const Counters& counters) {
+  py::list result;
+  for (const runtime::Amount& amount : counters.amounts()) {
+    py::dict entry;
+    entry["kind"] = std::string(runtime::amount_names[static_cast<std::size_t>(amount.kind)]);
+    entry["by"] = std::string(amount.by_name());
+    entry["dtype"] = std::string(operators::name(amount.dtype));
+    entry["class"] = amount.pe_class;
+    entry["of"] = amount.of;
+    entry["amount"] = to_array(counters.of(amount));
+    result.append(entry);
+  }
+  return result;
+}
+
 }  // namespace
 
 void bind_counters(py::module_& module) {
@@ -48,6 +64,8 @@ void bind_counters(py::module_& module) {
       .def("bytes_stored", &total<&Work::bytes_stored>, "Their bytes.")
       .def("words_resident", &total<&Work::words_resident>,
            "Elements that LOADs and STOREs moved within PEs.")
+      .def("amounts", &amounts,
+           "What costs energy: operations, and words read, written, loaded and stored, by slot or tensor.")
       .def(
           "words_sent",
           [](const Counters& c, std::uint32_t channel) { return to_array(c.words_sent(channel)); },

@@ -54,6 +54,36 @@ Work::Traffic& Work::on(std::uint32_t channel) {
   return found != traffic.end() ? *found : traffic.emplace_back(Traffic{.channel = channel});
 }
 
+std::string_view Amount::by_name() const {
+  if (by < operators::operator_count) return operators::info(static_cast<operators::Op>(by)).name;
+  return instruction_names.at(by - operators::operator_count);
+}
+
+std::int64_t& Work::of(const Amount& amount) {
+  const auto found = std::ranges::find(amounts, amount, &std::pair<Amount, std::int64_t>::first);
+  return found != amounts.end() ? found->second : amounts.emplace_back(amount, 0).second;
+}
+
+std::vector<std::int64_t> Counters::of(const Amount& amount) const {
+  return sums(*this, [&](const Work& work) {
+    const auto found = std::ranges::find(work.amounts, amount, &std::pair<Amount, std::int64_t>::first);
+    return found == work.amounts.end() ? std::int64_t{0} : found->second;
+  });
+}
+
+std::vector<Amount> Counters::amounts() const {
+  Work all;
+  for (const auto& group : groups) {
+    for (const auto& one : group.once.amounts) all.of(one.first) += 1;
+    for (const Work& work : group.repeated) {
+      for (const auto& one : work.amounts) all.of(one.first) += 1;
+    }
+  }
+  std::vector<Amount> result;
+  for (const auto& one : all.amounts) result.push_back(one.first);
+  return result;
+}
+
 std::vector<std::int64_t> Counters::instructions(InstructionKind kind) const {
   return sums(*this, [&](const Work& work) { return work.count(kind); });
 }

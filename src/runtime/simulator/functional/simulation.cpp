@@ -71,6 +71,7 @@ Simulation<f>::Simulation(const program::Program& program, const Arrays& arrays,
     set_up(links_[q], link.channel, link.sender,
            link.receiver == PeArray::none ? PeArray::none : array_.grid_index(link.receiver));
   }
+  for (const Pe& pe : array_.pes()) executed_.emplace_back(pe.code->steps.size());
   for (std::size_t c = 0; c < program.channels.size(); ++c) {
     buffers_.emplace_back(message_bytes(program.channels[c]));
     network_.push_back(array_.wires().links(c).front());
@@ -222,6 +223,16 @@ void Simulation<f>::enter_link(Clock& clock, std::int64_t place, std::int64_t li
 }
 
 template <bool f>
+void Simulation<f>::tally(const Pe& pe, const Step& step, std::span<const Shape> operands,
+                          std::int64_t words) {
+  if (step.scalar) {
+    ++executed_[pe.ordinal][static_cast<std::size_t>(&step - pe.code->steps.data())];
+  } else {
+    add_amounts(work_[pe.ordinal], *pe.code, step, operands, words, 1);
+  }
+}
+
+template <bool f>
 bool Simulation<f>::send(Pe& pe, const Step& step, const Packet& packet) {
   const std::uint32_t number = pe.queues[step.port];
   const std::uint32_t channel = pe.code->ports[step.port].channel;
@@ -247,6 +258,7 @@ bool Simulation<f>::send(Pe& pe, const Step& step, const Packet& packet) {
   ++actions_;
   ++work.count(InstructionKind::send);
   work.on(channel).sent += packet.size.words();
+  tally(pe, step, {}, packet.size.words());
   return true;
 }
 
@@ -281,6 +293,7 @@ bool Simulation<f>::broadcast(Pe& pe, const Step& step, std::int64_t first, std:
   port_free = free_at_ = clock.now + transfer_cycles(packet.size, *network_[number]);
   begin(pe, PortLimits::Kind::send);
   work_[pe.ordinal].on(number).sent += words;
+  tally(pe, step, {}, words);
   for (std::int64_t to = first; to <= last; ++to) {
     if (to == own) continue;
     Queue& queue = network_queue(number, array_.on_line(pe, channel.axis, to), own, pe.ordinal);
@@ -315,6 +328,7 @@ bool Simulation<f>::receive(Pe& pe, const Step& step, std::int64_t sender, Deliv
   deliver(message.payload.size, message.payload.data());
   ++work.count(InstructionKind::receive);
   work.on(port.channel).received += message.payload.size.words();
+  tally(pe, step, {}, message.payload.size.words());
   if (message.payload.many) buffers_[port.channel].give(std::move(message.payload.many));
   Clock& clock = clocks_[pe.ordinal];
   const std::int64_t came = std::max(clock.now, std::min(clock.busy_until, message.arrival));
@@ -366,6 +380,7 @@ void Simulation<f>::moved(Pe& pe, const Step& step, TileSize size) {
     begin(pe, PortLimits::Kind::issue);
   }
   add_access(work_[pe.ordinal], step, size.words());
+  tally(pe, step, {}, size.words());
 }
 
 template <bool f>
@@ -490,6 +505,7 @@ void Simulation<f>::computed(Pe& pe, const Step& step, std::span<const Shape> op
   Work& work = work_[pe.ordinal];
   ++work.count(InstructionKind::compute);
   work.flops += operands.empty() ? step.flops : operators::flops(step.op, step.flags, operands);
+  tally(pe, step, operands, 0);
   start_operator(pe, step, operands);
   const std::int64_t covers =
       std::max<std::int64_t>(0, clock.now + cycles - std::max(clock.now, clock.busy_until));
@@ -573,6 +589,10 @@ Timing Simulation<f>::timing() {
     }
     result.instructions += array_.pe(o).executed;
     count_broadcasts(work_[o], array_.pe(o).executed);
+    const Code& code = *array_.pe(o).code;
+    for (std::size_t at = 0; at < executed_[o].size(); ++at) {
+      if (executed_[o][at] > 0) add_amounts(work_[o], code, code.steps[at], {}, 1, executed_[o][at]);
+    }
     result.counters.group_of[array_.grid_index(o)] = o;
     result.counters.groups.push_back({.once = work_[o], .repeated = {}});
   }

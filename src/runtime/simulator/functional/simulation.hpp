@@ -143,6 +143,8 @@ class Simulation {
   void push(Queue& queue, std::int64_t arrival, const Packet& packet);
   void record_send(const Pe& pe, Queue& queue, Message& message);
   void depart(Queue& queue, std::int64_t now);
+  /// Counts what a step costs in energy: of tiles at once, of scalars by its executions.
+  void tally(const Pe& pe, const Step& step, std::span<const Shape> operands, std::int64_t words);
   void wait(Pe& pe, Queue& queue, bool full);
   void wake(std::uint32_t ordinal) {
     if (ordinal != PeArray::none) ready_.push(ordinal);
@@ -164,10 +166,11 @@ class Simulation {
   std::vector<QueueRow<Queue>> rows_;
   std::vector<std::int64_t> port_free_;  ///< Cycle from which a network's sender may send, by port number.
   std::vector<BufferPool> buffers_;      ///< By channel.
-  std::vector<const machine::Link*> network_;  ///< By channel: the link that its broadcasts travel on.
-  std::vector<Clock> clocks_;                  ///< By ordinal.
-  std::vector<Work> work_;                     ///< By ordinal.
-  std::vector<const Queue*> waiting_for_;      ///< By ordinal.
+  std::vector<const machine::Link*> network_;        ///< By channel: the link that its broadcasts travel on.
+  std::vector<Clock> clocks_;                        ///< By ordinal.
+  std::vector<Work> work_;                           ///< By ordinal.
+  std::vector<std::vector<std::int64_t>> executed_;  ///< By ordinal and step: of those on scalars.
+  std::vector<const Queue*> waiting_for_;            ///< By ordinal.
   std::vector<char> in_call_;  ///< By ordinal: whether it waits in the first step of a procedure.
   Ring<std::uint32_t> ready_;
   std::uint32_t done_ = 0;

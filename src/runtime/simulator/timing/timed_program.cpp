@@ -145,7 +145,9 @@ class Compactor {
     count(code_.steps[at]);
     if (kind != TimedOp::Kind::broadcast) return;
     TimedBlock message;
-    message.work.on(program_.channels[op.channel].source).sent = program_.channels[op.channel].words;
+    const std::int64_t words = program_.channels[op.channel].words;
+    message.work.on(program_.channels[op.channel].source).sent = words;
+    add_amounts(message.work, code_, code_.steps[at], {}, words, 1);
     op.block = static_cast<std::uint32_t>(result_.blocks.size());
     result_.blocks.push_back(std::move(message));
   }

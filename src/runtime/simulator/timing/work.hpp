@@ -1,5 +1,6 @@
 // The work of steps, where the sizes of all tiles are known before the run.
 #pragma once
+#include <span>
 #include <vector>
 
 #include <cyclotron/runtime/counters.hpp>
@@ -16,6 +17,11 @@ void add_step(Work& work, const Code& code, const Step& step, const std::vector<
 
 /// Adds one execution of a load, a store or a move, of so many words.
 void add_access(Work& work, const Step& step, std::int64_t words);
+
+/// Adds what costs energy of so many executions of a step that is no control: of a computation on tiles of these shapes
+/// (none: all 1x1), of other steps of so many words. Of a broadcast: of its message.
+void add_amounts(Work& work, const Code& code, const Step& step, std::span<const Shape> operands,
+                 std::int64_t words, std::int64_t times);
 
 void add_work(Work& work, const Work& other);
 

@@ -4,7 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include <cyclotron/operators/operators.hpp>
 
 namespace cyclotron::runtime {
 
@@ -12,6 +15,30 @@ namespace cyclotron::runtime {
 enum class InstructionKind : std::uint8_t { load, store, move, send, receive, broadcast, compute };
 inline constexpr std::array<std::string_view, 7> instruction_names{"load",    "store",     "move",   "send",
                                                                    "receive", "broadcast", "compute"};
+
+/// A use of energy, of the instructions of a class that do the same to the same slot or tensor.
+struct Amount {
+  enum class Kind : std::uint8_t {
+    operations,  ///< Floating-point operations, or as many on whole numbers, whose result a slot holds.
+    read,        ///< Words of a slot, by an instruction.
+    written,     ///< The same.
+    loaded,      ///< Words of a tensor that is not resident.
+    stored,      ///< The same.
+  };
+  Kind kind = Kind::operations;
+  std::uint16_t by = 0;  ///< The operator, or that number of operators and the kind of instruction.
+  operators::DType dtype = operators::DType::float64;  ///< On which an operator works.
+  std::uint32_t pe_class = 0;
+  std::uint32_t of = 0;  ///< Slot of the class, or tensor.
+  bool operator==(const Amount&) const = default;
+
+  [[nodiscard]] static std::uint16_t by_instruction(InstructionKind kind) {
+    return static_cast<std::uint16_t>(operators::operator_count + static_cast<std::size_t>(kind));
+  }
+  [[nodiscard]] std::string_view by_name() const;
+};
+inline constexpr std::array<std::string_view, 5> amount_names{"operations", "read", "written", "loaded",
+                                                              "stored"};
 
 /// Sums over some instructions of one PE. A word is one element of whatever dtype.
 struct Work {
@@ -30,6 +57,7 @@ struct Work {
   std::int64_t bytes_stored = 0;
   std::int64_t words_resident = 0;  ///< Of LOADs and STOREs of resident tensors, which the others leave out.
   std::vector<Traffic> traffic;     ///< Each channel once.
+  std::vector<std::pair<Amount, std::int64_t>> amounts;  ///< Each key once.
   bool operator==(const Work&) const = default;
 
   [[nodiscard]] std::int64_t& count(InstructionKind kind) {
@@ -39,6 +67,7 @@ struct Work {
     return instructions[static_cast<std::size_t>(kind)];
   }
   [[nodiscard]] Traffic& on(std::uint32_t channel);
+  [[nodiscard]] std::int64_t& of(const Amount& amount);
 };
 
 /// The work of every PE, compactly: PEs that run the same program do the same blocks of instructions, each its own
@@ -58,6 +87,10 @@ struct Counters {
   [[nodiscard]] std::vector<std::int64_t> total(std::int64_t Work::* member) const;
   [[nodiscard]] std::vector<std::int64_t> words_sent(std::uint32_t channel) const;
   [[nodiscard]] std::vector<std::int64_t> words_received(std::uint32_t channel) const;
+  [[nodiscard]] std::vector<std::int64_t> of(const Amount& amount) const;
+
+  /// Each that some PE has, once.
+  [[nodiscard]] std::vector<Amount> amounts() const;
 };
 
 }  // namespace cyclotron::runtime

@@ -1,0 +1,199 @@
+"""The energy of runs: by hand for small programs, by independent counts for others."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from fractions import Fraction
+from typing import Any
+
+import kernels
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+OPERATORS = ("add", "multiply", "maximum", "absolute", "divide", "sqrt")
+DTYPES = ("int8", "int32", "int64", "float32", "float64")
+ENERGY = cy.Energy(
+    {
+        name: {dtype: 0.1 * (1 + n) + 0.01 * m for m, dtype in enumerate(DTYPES)}
+        for n, name in enumerate(OPERATORS)
+    },
+    hop_picojoules_per_byte=0.3,
+    register_picojoules_per_byte=0.05,
+    sram_picojoules_per_byte=0.7,
+    memory_picojoules_per_byte={"default": 20.1},
+    leakage_picojoules_per_cycle=0.01,
+    source="made up",
+)
+
+
+def machine(energy: cy.Energy, **fields: Any) -> cy.Machine:
+    return cy.Machine(energy=energy, **fields)
+
+
+def product(n: int, energy: cy.Energy, dtype: str = "float64") -> cy.Result:
+    A = np.ones((n, n), dtype)
+    schedule = cy.schedules.output_stationary(kernels.matmul)
+    return cy.run(kernels.matmul.compile(A, A, schedule=schedule, machine=machine(energy)), backend="sim")
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_a_product_by_hand(n: int) -> None:
+    """On an n x n array each PE multiplies n times and adds n - 1 times or, to a zero, n times."""
+    one = dict.fromkeys(DTYPES, 1.0)
+    outside = {"memory_picojoules_per_byte": {"default": 0}}
+    result = product(n, cy.Energy({"multiply": one, "add": dict.fromkeys(DTYPES, 0.0)}, **outside))
+    assert result.energy.total == n**3
+    assert (result.energy.by_pe == n).all()
+    result = product(n, cy.Energy(ENERGY.operation_picojoules, hop_picojoules_per_byte=1, **outside))
+    assert result.energy.by_level.get("links", 0) == 2 * n * n * (n - 1) * 8  # A to the right, B down
+    result = product(n, dataclasses.replace(ENERGY, operation_picojoules=ENERGY.operation_picojoules))
+    assert result.energy.by_level["outside"] == pytest.approx(20.1 * 8 * 3 * n * n)  # A, B and C, each once
+    assert result.energy.by_level["leakage"] == pytest.approx(0.01 * n * n * result.cycles)
+
+
+def test_narrow_words_cost_their_bytes() -> None:
+    wide, narrow = product(4, ENERGY, "int32").energy, product(4, ENERGY, "int8").energy
+    for level in ("links", "outside", "sram"):
+        assert wide.by_level[level] == pytest.approx(4 * narrow.by_level[level])
+
+
+@pytest.mark.parametrize("functional", [True, False])
+def test_it_is_what_independent_counts_say(functional: bool) -> None:
+    only = dict.fromkeys(DTYPES, 1.0)
+    operations = dict.fromkeys(OPERATORS, only)
+    A, B = np.ones((6, 5)), np.ones((5, 4))
+    program = kernels.matmul.compile(A, B)
+
+    def of(**fields: Any) -> tuple[float, Any]:
+        fields.setdefault("memory_picojoules_per_byte", {"default": 0})
+        energy = cy.Energy(
+            dict.fromkeys(OPERATORS, dict.fromkeys(DTYPES, 0.0)) | fields.pop("operations", {}), **fields
+        )
+        result = cy.run(
+            program.with_machine(dataclasses.replace(program.machine, energy=energy)),
+            backend="sim",
+            functional=functional,
+        )
+        return result.energy.total, result
+
+    total, result = of(operations=operations)
+    assert total == result.stats["flops"].sum()
+    total, result = of(memory_picojoules_per_byte={"default": 1})
+    assert total == (result.stats["bytes_loaded"] + result.stats["bytes_stored"]).sum()
+    total, result = of(hop_picojoules_per_byte=1)
+    assert total == 8 * sum(words.sum() for words in result.stats["words_received"].values())
+    total, result = of(leakage_picojoules_per_cycle=1)
+    assert total == result.cycles * (sum(result.stats["instructions_by_kind"].values()) > 0).sum()
+
+
+@pytest.mark.parametrize("name", ["matmul", "tiled", "smith_waterman", "ragged"])
+def test_sums_agree_and_numbers_do_not_matter(name: str) -> None:
+    program = PROGRAMS[name]()
+    results = [cy.run(program, backend="sim", functional=functional) for functional in (True, False)]
+    for result in results:
+        energy = result.energy
+        exact = sum((part.total for part in energy.parts), Fraction())
+        for sums in (energy.by_operator, energy.by_tensor, energy.by_level):
+            assert sum(sums.values()) == pytest.approx(energy.total, rel=1e-14)
+        assert energy.by_pe.sum() == pytest.approx(energy.total, rel=1e-14)
+        assert float(exact) == energy.total > 0
+    first, second = (result.energy for result in results)
+    assert first.total == second.total
+    assert (first.by_pe == second.by_pe).all()
+    assert first.by_operator == second.by_operator
+    assert first.by_tensor == second.by_tensor
+
+
+def _matmul() -> cy.Program:
+    A = np.ones((6, 7))
+    return kernels.matmul.compile(
+        A,
+        A.T.copy(),
+        machine=machine(ENERGY, grid=(3, 3)),
+        schedule=cy.Schedule().space("i", "j").fold(i=cy.cyclic(3), j=cy.cyclic(3)),
+    )
+
+
+def _tiled(rows: int = 8) -> cy.Program:
+    A, B = np.ones((rows, 9)), np.ones((9, 6))
+    return kernels.matmul.compile(cy.blocked(A, (2, 3)), cy.blocked(B, (3, 2)), machine=machine(ENERGY))
+
+
+def _smith_waterman() -> cy.Program:
+    @cy.kernel
+    def longest(a, b):
+        H = cy.zeros((a.shape[0] + 1, b.shape[0] + 1), dtype="int64")
+        for i in range(1, a.shape[0] + 1):
+            for j in range(1, b.shape[0] + 1):
+                H[i, j] = max(0, H[i - 1, j - 1] + cy.where(a[i - 1] == b[j - 1], 2, -1), H[i - 1, j] - 1)
+        return H
+
+    return longest.compile(np.arange(5) % 3, np.arange(7) % 3, machine=machine(ENERGY))
+
+
+PROGRAMS: dict[str, Any] = {
+    "matmul": _matmul,
+    "tiled": _tiled,
+    "ragged": lambda: _tiled(7),
+    "smith_waterman": _smith_waterman,
+}
+
+
+def test_memories_by_name() -> None:
+    dram = cy.Memory(bandwidth=4, latency=3, serves=":, 0")
+    energy = dataclasses.replace(ENERGY, memory_picojoules_per_byte={"dram": 2.0, "default": 0.0})
+    A = np.ones((4, 4))
+    program = kernels.matmul.compile(A, A, machine=cy.Machine(energy=energy, memories={"dram": dram}))
+    result = cy.run(program, backend="sim")
+    served = (result.stats["bytes_loaded"] + result.stats["bytes_stored"])[result.stats["memory_port"] >= 0]
+    assert result.energy.by_level["dram"] == 2.0 * served.sum()
+
+
+def test_it_prints_and_pickles() -> None:
+    result = product(2, ENERGY)
+    assert "by made up" in str(result.energy)
+    again = pickle.loads(pickle.dumps(result))
+    assert again.energy.total == result.energy.total
+
+
+def test_machines_keep_their_energies(tmp_path: Any) -> None:
+    for energy in (ENERGY, cy.energies.horowitz_45nm(), cy.energies.eyeriss(1.5)):
+        one = cy.Machine(grid=(2, 2), energy=energy)
+        one.save(tmp_path / "machine.toml")
+        assert cy.Machine.load(tmp_path / "machine.toml") == one
+        assert eval(repr(one), {"cy": cy}) == one
+        assert hash(one) == hash(eval(repr(one), {"cy": cy}))
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"hop_picojoules_per_byte": -1.0}, "hop_picojoules_per_byte` is -1.0"),
+        ({"hop_picojoules_per_byte": "2 pJ"}, "a number of picojoules"),
+        ({"operation_picojoules": {"plus": {"int8": 1}}}, "operator `plus`"),
+        ({"operation_picojoules": {"add": {"int7": 1}}}, "dtype `int7`"),
+        ({"operation_picojoules": {"add": 0.1}}, "a mapping to picojoules"),
+    ],
+)
+def test_energies_that_are_none_are_refused(fields: dict[str, Any], text: str) -> None:
+    with pytest.raises(cy.ShapeError, match=text):
+        cy.Energy(**fields)
+
+
+def test_energies_without_units_are_refused(tmp_path: Any) -> None:
+    (tmp_path / "machine.toml").write_text("[energy]\nhop = 0.5\n")
+    with pytest.raises(cy.ShapeError, match="hop_picojoules_per_byte"):
+        cy.Machine.load(tmp_path / "machine.toml")
+
+
+def test_what_has_no_energy_is_refused() -> None:
+    A = np.ones((2, 2))
+    with pytest.raises(cy.ExecutionError, match="the machine has no energies"):
+        cy.run(kernels.matmul.compile(A, A), backend="sim").energy
+    with pytest.raises(cy.ExecutionError, match="no energy for `multiply` of float64"):
+        product(2, cy.energies.horowitz_45nm()).energy
+    with pytest.raises(cy.ExecutionError, match="measures no cycles"):
+        cy.run(kernels.matmul.compile(A, A), backend="local").energy
