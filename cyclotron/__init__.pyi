@@ -11,11 +11,17 @@ from numpy import (
     float64,
     iinfo,
     inf,
+    int8,
+    int16,
     int32,
     int64,
     nan,
     newaxis,
     pi,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 
 from cyclotron import cache, il, language, linalg
@@ -198,7 +204,9 @@ from cyclotron.language.functions.statistics import (
 from cyclotron.language.trace.with_blocks import fuse, host, ignore
 from cyclotron.language.values.blocked import Blocked, Spec, blocked, spec
 from cyclotron.language.values.products import dot
+from cyclotron.machine import energies
 from cyclotron.machine import presets as machines
+from cyclotron.machine.energy import Energy
 from cyclotron.machine.link_map import LinkMap
 from cyclotron.machine.machine import Machine
 from cyclotron.machine.memory import Memory
@@ -247,6 +255,7 @@ __all__ = [
     "DeadlockError",
     "Depths",
     "Distributed",
+    "Energy",
     "ExecutionError",
     "Explanation",
     "Fold",
@@ -343,6 +352,7 @@ __all__ = [
     "einsum",
     "empty",
     "empty_like",
+    "energies",
     "equal",
     "euler_gamma",
     "exp",
@@ -379,6 +389,8 @@ __all__ = [
     "inf",
     "inner",
     "insert",
+    "int8",
+    "int16",
     "int32",
     "int64",
     "interp",
@@ -488,6 +500,10 @@ __all__ = [
     "tril",
     "triu",
     "true_divide",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
     "var",
     "vdot",
     "vsplit",

@@ -111,6 +111,7 @@ def _numbers(field: str, value: object) -> dict[str, float]:
 def _picojoules(field: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise wrong_type(f"machine `energy.{field}`", value, "a number of picojoules, for example 0.1")
-    if not (math.isfinite(value) and value >= 0):
+    number = float(value)
+    if not 0 <= number < math.inf:
         raise unfit(f"machine `energy.{field}` is {value}", "give picojoules, 0 or more", code="CYC401")
-    return float(value)
+    return number
