@@ -1,7 +1,8 @@
 """Kernels on scalars in tiles beside LAPACK and BLAS on one thread: ratio of their times, above 1 faster.
 
-The texts are those of the papers, compiled with `tile="auto"`; the peers are NumPy's, and OpenBLAS's routines
-where it is found. All take turns, so that a drift of the machine's speed hits all alike.
+The texts are those of the papers, compiled with `tile="auto"`, and given to `cy.run` as they are; the peers
+are NumPy's, OpenBLAS's routines where it is found, and `cy.linalg`. All take turns, so that a drift of the
+machine's speed hits all alike. Seconds are of the process: beside other jobs they count no waiting.
 """
 
 import ctypes
@@ -93,6 +94,11 @@ def main() -> None:
     general = np.random.default_rng(0).random((n, n))
     definite = general @ general.T + n * np.eye(n)
     lower = np.tril(definite)
+    linalg: dict[str, Callable[[], object]] = {
+        "product": lambda: cy.linalg.matmul(general, definite, backend="local", ranks=1),
+        "Cholesky": lambda: cy.linalg.cholesky(definite, backend="local", ranks=1),
+        "solve": lambda: cy.linalg.solve_triangular(lower, general, backend="local", ranks=1),
+    }
     peers: dict[str, tuple[cy.Kernel, tuple[np.ndarray, ...], Callable[[], object]]] = {
         "product": (product, (general, definite), lambda: general @ definite),
         "Cholesky": (cholesky, (definite,), lambda: np.linalg.cholesky(definite)),
@@ -104,20 +110,24 @@ def main() -> None:
     figures: dict[str, dict[str, float]] = {}
     for name, (kernel, given, peer) in peers.items():
         program = kernel.compile(*given, schedule=cy.Schedule(), tile="auto")
+        cy.run(kernel, *given, threads=1)  # compiles it
 
         def seconds(call: Callable[[], object]) -> float:
-            started = time.perf_counter()
+            started = time.process_time()
             call()
-            return time.perf_counter() - started
+            return time.process_time() - started
 
         found = medians(
             runs,
             blocked=lambda run=program: seconds(lambda: cy.run(run, threads=1)),
+            user=lambda kernel=kernel, given=given: seconds(lambda: cy.run(kernel, *given, threads=1)),
             library=lambda peer=peer: seconds(peer),
+            **({"linalg": lambda name=name: seconds(linalg[name])} if name in linalg else {}),
         )
         found["ratio"] = found["library"] / found["blocked"]
         figures[name] = found
-        print(f"{name:<10} {found['blocked']:8.4f} s  {found['library']:8.4f} s  ratio {found['ratio']:.2f}")
+        columns = "  ".join(f"{what} {value:.4f}" for what, value in found.items())
+        print(f"{name:<10} {columns}")
     write(arguments.json, figures)
 
 

@@ -67,7 +67,8 @@ class Kernel(language.Kernel, Generic[_P, _R]):
         """Compile for these arguments (cached) and run on threads; returns arrays as the function does.
 
         Tiles are computed by an array of PEs, which threads share; scalars by one PE, or by one for each
-        thread, in vectors. A kernel that another one calls becomes a part of that.
+        thread, in vectors; long ones in tiles where `cyclotron.run` finds them (its ``tile="auto"``). A
+        kernel that another one calls becomes a part of that.
         """
         context = ACTIVE.get()
         result: _R = (

@@ -95,6 +95,8 @@ class Blocking:
         self.classes = tuple(
             TileClass(c.tensor, c.tiles, tuple(c.operators), c.equation, c.reason) for c in core.classes
         )
+        # Indices with the same tiles, and the longest axis that they are subscripts of.
+        self.extents = [(tuple(c.indices), c.extent) for c in core.indices if not c.reason]
         self.tiles: dict[str, int] = {name: c.tile for c in core.indices for name in c.indices}
 
     @property

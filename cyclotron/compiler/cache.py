@@ -22,6 +22,7 @@ class KernelCache:
     systems: dict[Any, Recurrences] = dataclasses.field(default_factory=dict)
     programs: dict[Any, Program] = dataclasses.field(default_factory=dict)
     placements: dict[Any, Placements[Program]] = dataclasses.field(default_factory=dict)
+    tiled: dict[Any, Program | None] = dataclasses.field(default_factory=dict)  # for threads or ranks
 
 
 def cache_of(kernel: Kernel) -> KernelCache:

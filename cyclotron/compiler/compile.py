@@ -11,7 +11,7 @@ from cyclotron.compiler.blocking import Tile, block_recurrences, sizes_of
 from cyclotron.compiler.cache import KernelCache, cache_key, cache_of, insert
 from cyclotron.compiler.case import Case, note
 from cyclotron.compiler.constants import with_constants
-from cyclotron.compiler.defaults import Placements, Workers, unlimited
+from cyclotron.compiler.defaults import Placements, Workers, tile_lengths, unlimited
 from cyclotron.compiler.deferred import deferred, store_program
 from cyclotron.compiler.dump import Dump
 from cyclotron.compiler.performance import performance_warnings
@@ -63,10 +63,11 @@ def compile_kernel(
         dump = Dump(kernel)
         try:
             recurrences = _traced(kernel, values, cache, traced)
-            if tile is not None:
-                recurrences = block_recurrences(kernel, recurrences, tile).recurrences
+            blocking = None if tile is None else block_recurrences(kernel, recurrences, tile)
+            if blocking is not None:
+                recurrences = blocking.recurrences
             dump.recurrences(recurrences, schedule, target)
-            program = _compile(kernel, recurrences, schedule, target)
+            program = _compile(kernel, recurrences, schedule, target).with_blocking(blocking)
             if schedule is None and machine is None and tile is None:
                 placements = (
                     _placements(kernel, recurrences, cache, traced)
@@ -82,7 +83,7 @@ def compile_kernel(
     return program.with_arguments(values)
 
 
-def compile_on(kernel: Kernel, values: tuple[Any, ...], workers: Workers) -> Program:
+def compile_on(kernel: Kernel, values: tuple[Any, ...], workers: Workers, in_tiles: bool) -> Program:
     """Compile a kernel for threads or ranks, where neither a schedule nor a machine is given.
 
     Parameters
@@ -91,6 +92,8 @@ def compile_on(kernel: Kernel, values: tuple[Any, ...], workers: Workers) -> Pro
     values : tuple
         From `Kernel.bind`.
     workers : Workers
+    in_tiles : bool
+        Whether a kernel on scalars may become one over tiles, where it takes long and has tile operators.
     """
     traced = cache_key(kernel, values)
     cache = cache_of(kernel) if traced is not None else KernelCache()
@@ -98,11 +101,39 @@ def compile_on(kernel: Kernel, values: tuple[Any, ...], workers: Workers) -> Pro
     if placements is None:
         recurrences = _traced(kernel, values, cache, traced)
         placements = _placements(kernel, recurrences, cache, traced)
-    program = placements.on(workers)
+    program = _in_tiles(kernel, cache, traced, workers, placements) if in_tiles else None
+    if program is None:
+        program = placements.on(workers)
     if program is None:
         return compile_kernel(kernel, values, None, None)
     note(Case(weakref.ref(kernel), values, program.schedule, None))
     return program.with_arguments(values)
+
+
+def _in_tiles(
+    kernel: Kernel, cache: KernelCache, traced: Any, workers: Workers, placements: Placements[Program]
+) -> Program | None:
+    """The program over tiles for so many workers; None where scalars are better, or nothing matches."""
+    if not placements.tiles_pay(workers):
+        return None
+    shared = placements.array_pays(workers)
+    key = ("tiles", workers.count if shared else 1, traced)
+    if key not in cache.tiled:
+        insert(cache.tiled, key, _tiled(kernel, placements.recurrences, workers.count if shared else 1))
+    return cache.tiled[key]
+
+
+def _tiled(kernel: Kernel, recurrences: Recurrences, workers: int) -> Program | None:
+    schedule = Schedule() if workers == 1 else None
+    try:
+        blocking = block_recurrences(kernel, recurrences, "auto")
+        if not blocking.complete:
+            return None
+        blocking = block_recurrences(kernel, recurrences, tile_lengths(blocking, workers))
+        program = _compile(kernel, blocking.recurrences, schedule, unlimited(schedule), quiet=True)
+    except CyclotronError:
+        return None
+    return program.with_blocking(blocking)
 
 
 def _traced(kernel: Kernel, values: tuple[Any, ...], cache: KernelCache, traced: Any) -> Recurrences:

@@ -3,18 +3,21 @@
 The simulator keeps the array that the compiler finds, a PE for each element. A thread or a rank is worth some
 thousand elements: there a program of scalars is one PE, or one for each worker, in an order that adds in the
 order of the equations: those of the array, where that reduces from both ends, which few orders of one PE do.
-All these programs have the same bits.
+All these programs have the same bits. A kernel that takes long, and whose tiles tile operators compute, may
+run in tiles instead (`tile_lengths`), in the order of sums over tiles.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from cyclotron import _core
+from cyclotron.compiler.blocking import Blocking
 from cyclotron.compiler.recurrences import Recurrences
 from cyclotron.language.lower.recorded import RecordedSystem
 from cyclotron.machine.machine import Machine
@@ -48,7 +51,11 @@ _SECONDS_A_COPY = 3e-9  # of a scalar of an input, into the memory of a PE
 _LONG, _VERY_LONG = 100_000, 100_000_000
 # An array of so few PEs runs as it is: to compile again takes longer than a run gains.
 _FEW_PES = 64
+# Operations from which on tiles are worth to be looked for: one PE takes some hundredths of a second then.
+_WORTH_TILES = 10_000_000
+_SHORTEST_TILE, _LONGEST_TILE, _LONGEST_PRODUCT = 64, 256, 1024
 _MOST_WORK = 1 << 21  # instructions that are followed to tell a time: a few hundredths of a second
+_FEW_WORKERS = 4  # so many share each side of a product
 _FEW_STEPS = 8  # of loops whose end is a matter of data
 _GAIN = 0.8  # an array of workers takes at most this share of one PE's time,
 _CUT = 1.5  # with this factor for its loops, which are shorter
@@ -94,9 +101,10 @@ class Placements(Generic[_Program]):
     def __init__(
         self, recurrences: Recurrences, compile: Callable[[Schedule | None, Machine], _Program]
     ) -> None:
-        self._recurrences = recurrences
+        self.recurrences = recurrences
         self._compile = compile
         self._chosen: dict[Workers, _Program | None] = {}
+        self._times: dict[Workers, float] = {}
 
     def on(self, workers: Workers) -> _Program | None:
         """Return the program for so many threads or ranks.
@@ -109,10 +117,10 @@ class Placements(Generic[_Program]):
         return self._chosen[workers]
 
     def _choose(self, workers: Workers) -> _Program | None:
-        alone = self._attempt(Schedule(), unlimited(None))
+        alone = self._alone
         if alone is not None and _has_tiles(alone):
             return None
-        seconds = math.inf if alone is None else _simulated(alone, workers)
+        seconds = math.inf if alone is None else self._seconds(workers)
         if alone is not None:
             if seconds < _LONG * _SECONDS_A_CYCLE:
                 return alone
@@ -137,6 +145,36 @@ class Placements(Generic[_Program]):
         pays = seconds / workers.count + copied < _GAIN * seconds
         return apart if pays and apart is not None and not apart.channel_flows else alone
 
+    def tiles_pay(self, workers: Workers) -> bool:
+        """Tell if the kernel is one of scalars that takes so long that tiles of them are worth to be tried.
+
+        Parameters
+        ----------
+        workers : Workers
+        """
+        return self._seconds(workers) >= _WORTH_TILES * _SECONDS_A_CYCLE
+
+    def array_pays(self, workers: Workers) -> bool:
+        """Tell if its tiles are worth to be shared out to several threads or ranks.
+
+        Parameters
+        ----------
+        workers : Workers
+        """
+        return workers.count > 1 and self._seconds(workers) >= _VERY_LONG * _SECONDS_A_CYCLE
+
+    @functools.cached_property
+    def _alone(self) -> _Program | None:
+        return self._attempt(Schedule(), unlimited(None))
+
+    def _seconds(self, workers: Workers) -> float:
+        """The time of one PE for the kernel on scalars; 0 where it is in tiles, or no program of one PE."""
+        if workers not in self._times:
+            alone = self._alone
+            tiled = alone is None or _has_tiles(alone)
+            self._times[workers] = 0.0 if alone is None or tiled else _simulated(alone, workers)
+        return self._times[workers]
+
     def _attempt(self, schedule: Schedule | None, machine: Machine) -> _Program | None:
         """The program, or None where it is refused."""
         try:
@@ -146,7 +184,7 @@ class Placements(Generic[_Program]):
 
     def _indices(self) -> tuple[list[str], list[str]]:
         """All indices in the order of the nest, and those of sums."""
-        system = self._recurrences.core
+        system = self.recurrences.core
         names = _core.index_names(system)
         sums = system.reduction_indices if isinstance(system, RecordedSystem) else set()
         return names, [name for name in names if name in sums]
@@ -170,6 +208,32 @@ class Placements(Generic[_Program]):
         for name in sorted(inputs):
             schedule = schedule.prefetch(name)
         return schedule
+
+
+def tile_lengths(blocking: Blocking, workers: int) -> dict[str, int]:
+    """Return the lengths of tiles that fit threads or ranks, by index.
+
+    Tiles of products alone are as large as the shares of the workers; those of others so small that each
+    worker has several of a row, since some wait for others.
+
+    Parameters
+    ----------
+    blocking : Blocking
+        In tiles of any lengths.
+    workers : int
+    """
+    side = math.isqrt(workers - 1) + 1  # of a square of workers
+    products = all(set(item.operators) <= {"gemm"} for item in blocking.classes)
+    lengths: dict[str, int] = {}
+    for names, extent in blocking.extents:
+        if products:
+            share = 1 if workers == 1 else workers if workers <= _FEW_WORKERS else 2 * side
+            length = -(-extent // max(share, -(-extent // _LONGEST_PRODUCT)))
+        else:
+            share = -(-extent // max(8, 4 * side))
+            length = min(max(-(-share // 32) * 32, _SHORTEST_TILE), _LONGEST_TILE)
+        lengths.update(dict.fromkeys(names, max(length, min(extent, _SHORTEST_TILE), 1)))
+    return lengths
 
 
 def is_small(program: _Compiled) -> bool:

@@ -63,6 +63,8 @@ class Explainable(Protocol):
     schedule: Schedule | None
 
     @property
+    def blocking(self) -> object | None: ...
+    @property
     def dataflow(self) -> Dataflow: ...
     @property
     def placed(self) -> Dataflow: ...
@@ -221,6 +223,13 @@ class Explanation:
         grid = "×".join(map(str, self.program.grid))
         count = sum(item.pe_count for item in self.program.classes)
         lines = [f"{self.program.kernel_name} on {count} {'PE' if count == 1 else 'PEs'}, grid {grid}"]
+        if self.program.blocking is not None:
+            first, *classes = str(self.program.blocking).splitlines()
+            lines.append(f"{first}; {'; '.join(item.strip() for item in classes)}")
+            lines.append(
+                "sums are added up tile by tile: the bits are not those of the kernel on scalars, and the "
+                "same on every backend"
+            )
         if schedule is not None:
             space, time = schedule.space_indices, schedule.time_indices
             lines.append(

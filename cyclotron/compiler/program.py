@@ -31,6 +31,7 @@ from cyclotron.support.tables import Records
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from cyclotron.compiler.blocking import Blocking
     from cyclotron.compiler.dataflow import Dataflow
     from cyclotron.compiler.defaults import Placements, Workers
     from cyclotron.compiler.explain import Explanation
@@ -73,6 +74,8 @@ class Program:
         True where no schedule was given and the compiler took its default.
     kernel : Kernel or None
         What it was compiled from. None for a loaded program.
+    blocking : Blocking or None
+        The tiles of a kernel on scalars that was compiled to one over tiles; else None.
     placements : Placements or None
         The programs that threads and ranks run instead, with the same bits, where neither a schedule nor a
         machine was given; else None.
@@ -103,8 +106,10 @@ class Program:
         machine: Machine | None = None,
         constants: dict[str, NDArray[Any]] | None = None,
         placements: Placements[Program] | None = None,
+        blocking: Blocking | None = None,
     ) -> None:
         self.core = core
+        self.blocking = blocking
         self.placements = placements
         self.for_workers: dict[Workers, Program] = {}  # those of the placements, with these arguments
         self._constants = constants
@@ -365,12 +370,24 @@ class Program:
         """
         return self._with(self.core, self.machine, placements=placements)
 
+    def with_blocking(self, blocking: Blocking | None) -> Program:
+        """Return the same program, with the tiles that it is in.
+
+        Parameters
+        ----------
+        blocking : Blocking or None
+        """
+        if blocking is None:
+            return self
+        return self._with(self.core, self.machine, placements=self.placements, blocking=blocking)
+
     def _with(
         self,
         core: _core.Program,
         machine: Machine | None,
         arguments: tuple[Any, ...] | None = None,
         placements: Placements[Program] | None = None,
+        blocking: Blocking | None = None,
     ) -> Program:
         """Return the same compilation with other PE programs, or for other arguments."""
         return Program(
@@ -382,6 +399,7 @@ class Program:
             machine=machine,
             constants=self.constants,
             placements=placements,
+            blocking=blocking or self.blocking,
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 import weakref
@@ -11,6 +12,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from cyclotron.compiler.blocking import Tile
 from cyclotron.compiler.case import Case, note
 from cyclotron.compiler.compile import compile_kernel, compile_on
 from cyclotron.compiler.program import Program, require_program
@@ -50,6 +52,7 @@ def run(
     event_limit: int | None = None,
     engine: Engine = "auto",
     steps: Mapping[str, int] | None = None,
+    tile: Tile = "auto",
 ) -> Result:
     """Run a compiled program, or a kernel, once.
 
@@ -62,13 +65,14 @@ def run(
         one in all where that is faster, with the bits of the array of PEs that ``sim`` runs; an array of at
         most 64 PEs runs as it is. Reductions of whole arrays promise no order: a kernel's are done there in
         the order of the elements, a program's in the order of its array.
+        A kernel on scalars that takes long may run in tiles instead, see `tile`.
     *inputs : ndarray, Blocked or Distributed
         One for each input tensor, in order, with the shape and dtype that the program was compiled for; by
         default those bound at compile time. Where one is distributed and the backend ``mpi``, the outputs
         stay distributed: in the program's tiles, where they are computed. Of a kernel its arguments.
     backend : {"local", "sim", "mpi", "numpy"}
         Threads of this process, the cycle-accurate simulator, MPI ranks, or the kernel's own Python body.
-        The compiled backends give the same bits.
+        The compiled backends give the same bits, of one program.
     ranks : int, optional
         ``mpi`` only: processes. Under ``mpirun`` the run is collective over all ranks, else a pool of workers
         starts.
@@ -95,6 +99,14 @@ def run(
     steps : dict of str to int, optional
         ``sim`` with ``functional=False`` only: by the names of `Result.steps`, after how many iterations
         loops end whose ends are a matter of data; a loop inside another one after so many each time.
+    tile : {"auto", None}, int or dict of str to int
+        Of a kernel on scalars. "auto": on ``local`` and ``mpi``, one that would take one PE ten million
+        cycles or more, and whose tiles are those of tile operators (`Kernel.block`), runs on tiles that fit
+        the threads or ranks. Its sums are added up tile by tile then: floating-point numbers differ in their
+        rounding from those of the kernel on scalars, and with the number of workers; integers do not. Where
+        an operator fails (a pivot of zero, a matrix that is not positive definite), scalars run after all and
+        give the kernel's infinities and NaNs. `Result.program` tells by ``explain()``. None: on scalars, with
+        the bits of the kernel. Else as `Kernel.compile` takes it.
 
     Returns
     -------
@@ -111,7 +123,8 @@ def run(
         ``while`` has not ended after its most steps (CYC719: ``result`` of the error has the outputs); if
         `ranks` is not that of a distributed input (CYC736), not a launcher's, or no number of ranks (CYC733);
         if `deal` is no layout with a grid of as many dimensions as the PEs' and of at most so many ranks, or
-        has a source (CYC733); if an option has no meaning on the backend (CYC713, CYC715, CYC733).
+        has a source (CYC733); if `tile` is given for a program (CYC733); if an option has no meaning on the
+        backend (CYC713, CYC715, CYC733).
     BackendUnavailable
         If the backend is not installed, or there is none of this name.
 
@@ -132,21 +145,45 @@ def run(
     options = Options(functional, threads, ranks, deal, event_limit, engine)
     if isinstance(program, Kernel):
         check_options(chosen, options)
-        program, inputs = _compiled(program, inputs, chosen, options)
+        compiled, given = _compiled(program, inputs, chosen, options, tile)
+        if compiled.blocking is None or not isinstance(tile, str):
+            return _run(compiled, given, chosen, options, steps)
+        try:
+            return _run(compiled, given, chosen, _dealt(compiled, inputs, chosen, options), steps)
+        except ExecutionError as error:
+            if error.code != "CYC701":
+                raise
+        # A tile operator needs numbers that scalars do without: theirs may be infinite, or no numbers.
+        return _run(*_compiled(program, inputs, chosen, options, None), chosen, options, steps)
     require_program(program, "run()")
+    if not (tile is None or (isinstance(tile, str) and tile == "auto")):
+        raise invalid_option(
+            f"tile={shown(tile)} for a program, which is compiled already",
+            "give the kernel itself, or compile it in tiles: kernel.compile(..., tile=...)",
+        )
+    return _run(program, inputs, chosen, options, steps)
+
+
+def _run(
+    program: Program,
+    inputs: tuple[Any, ...],
+    chosen: Backend,
+    options: Options,
+    steps: Mapping[str, int] | None,
+) -> Result:
     check_options(chosen, options)
     program = chosen.placed(program, options, inputs)
     if program.kernel is not None:
         given = {name: value for name, value in vars(options).items() if value is not getattr(Options, name)}
         kernel = weakref.ref(program.kernel)
-        note(Case(kernel, program.arguments, program.schedule, program.machine, backend, given))
+        note(Case(kernel, program.arguments, program.schedule, program.machine, chosen.name, given))
     if steps is not None:
         options = replace(options, steps=_checked_steps(program, steps, chosen, options))
     started = time.perf_counter()
     if chosen.check is not None:
         chosen.check(program)
     with errors_at_call():
-        arrays = _checked_inputs(program, inputs, chosen) if functional else {}
+        arrays = _checked_inputs(program, inputs, chosen) if options.functional else {}
     execution = chosen.run(program, arrays, options)
     seconds = time.perf_counter() - started
     if execution.raised:
@@ -155,7 +192,7 @@ def run(
 
 
 def _compiled(
-    kernel: Kernel, arguments: tuple[Any, ...], backend: Backend, options: Options
+    kernel: Kernel, arguments: tuple[Any, ...], backend: Backend, options: Options, tile: Tile
 ) -> tuple[Program, tuple[Any, ...]]:
     """A kernel's program for a backend, and the distributed ones of its inputs with all others; or no inputs.
 
@@ -163,15 +200,29 @@ def _compiled(
     """
     values = kernel.bind(*arguments)
     workers = None if backend.workers is None else backend.workers(options, arguments)
-    if workers is None:
-        program = compile_kernel(kernel, values, None, None)
+    automatic = isinstance(tile, str) and tile == "auto"
+    if workers is None or not (tile is None or automatic):
+        program = compile_kernel(kernel, values, None, None, None if automatic else tile)
     else:
-        program = compile_on(kernel, values, workers)
+        program = compile_on(kernel, values, workers, automatic)
     if not any(isinstance(argument, Distributed) for argument in arguments):
         return program, ()
     named = dict(zip(kernel.signature.parameters, arguments, strict=False))
     inputs = {**program.inputs(), **{n: v for n, v in named.items() if isinstance(v, Distributed)}}
     return program, tuple(inputs[t["name"]] for t in program.tensors if t["role"] == "input")
+
+
+def _dealt(program: Program, inputs: tuple[Any, ...], backend: Backend, options: Options) -> Options:
+    """Options that deal tiles out to ranks in turn, so that each has some of the long and the short rows."""
+    workers = None if backend.workers is None else backend.workers(options, inputs)
+    if "deal" not in backend.options or workers is None:
+        return options
+    columns = next(n for n in range(math.isqrt(workers.count), 0, -1) if workers.count % n == 0)
+    sides = [workers.count // columns, columns] if len(program.grid) > 1 else [workers.count]
+    sides += [1] * (len(program.grid) - len(sides))
+    if any(side > extent for side, extent in zip(sides, program.grid, strict=True)):
+        return options
+    return replace(options, deal=Layout(tuple(sides), 1))
 
 
 def check_options(backend: Backend, options: Options) -> None:

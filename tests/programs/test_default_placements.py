@@ -88,7 +88,7 @@ def test_arrays_of_workers_have_the_bits_of_the_array(name):
     program = entry.kernel.compile(*arguments(entry, entry.sizes[-1]))
     expected = cy.run(program, backend="sim")
     # Not those that other tests chose, with the thresholds as they are.
-    placements = defaults.Placements(program.placements._recurrences, program.placements._compile)
+    placements = defaults.Placements(program.placements.recurrences, program.placements._compile)
     for workers in (1, 2, 3):
         placed = placements.on(defaults.Workers(workers, 0.0))
         if placed is None:
