@@ -98,13 +98,6 @@ DEVIATIONS = [
         "a number that the array's dtype does not hold is a slip",
     ),
     Deviation(
-        r"cy\.reciprocal\(x\)",
-        "u?int(8|16|32|64)",
-        "whole numbers have no quotient that warns: the reciprocal is chosen",
-        refused=False,
-        only_warnings=True,
-    ),
-    Deviation(
         r"y [<>]=? x",
         ".*complex.*",
         "Python asks the array first, so NumPy warns of `x > y` where the text has `y < x`",
