@@ -169,7 +169,12 @@ def energy_of(result: HasEvents, counters: _core.Counters) -> EnergyAccount:
         )
     accountant = _Accountant(result, counters, machine.energy)
     parts = [*accountant.of_amounts(), *accountant.of_links(), accountant.leakage()]
-    return EnergyAccount(result, tuple(part for part in parts if part.counts.any() and part.picojoules))
+    counts: dict[tuple[str, str, str, Fraction], NDArray[np.int64]] = {}
+    for part in parts:  # classes of PEs have each their own
+        key = (part.level, part.by, part.of, part.picojoules)
+        counts[key] = counts.get(key, 0) + part.counts
+    merged = (EnergyPart(level, by, of, own, price) for (level, by, of, price), own in counts.items())
+    return EnergyAccount(result, tuple(part for part in merged if part.counts.any() and part.picojoules))
 
 
 class _Accountant:
