@@ -123,8 +123,8 @@ def test_refused_before_anything_is_sent(golden, tmp_path):
     for name in ("empty.npy", "archive.npz"):
         with pytest.raises(cy.ShapeError, match="no array that can be mapped"):
             cy.distribute(tmp_path / name, ranks=2)
-    with pytest.raises(cy.ShapeError, match="uint16"):
-        cy.distribute(np.ones(3, "uint16"), ranks=2)
+    with pytest.raises(cy.ShapeError, match="S3"):
+        cy.distribute(np.ones(3, "S3"), ranks=2)
     with pytest.raises(cy.ShapeError, match="rank 2 of 2"):
         cy.distribute(np.ones((9, 9)), cy.Layout(block=3, owner=lambda i, j: i), ranks=2)
     assert (cy.distribute(np.ones(3), ranks=2).gather() == 1).all()
