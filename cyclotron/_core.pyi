@@ -642,7 +642,7 @@ class OperationGraph:
 class Counters:
     """Activity of each PE; arrays over the grid, last dimension fastest."""
     def amounts(self) -> list[Any]:
-        """What costs energy: operations, and words read, written, loaded and stored, by slot or tensor."""
+        """Uses of energy: operations, and words read, written, loaded and stored, by slot or tensor."""
     def bytes_loaded(self) -> NDArray[numpy.int64]:
         """Their bytes."""
     def bytes_stored(self) -> NDArray[numpy.int64]:

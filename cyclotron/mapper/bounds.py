@@ -294,12 +294,12 @@ class Bounds:
         return self._placed[space]
 
     def anywhere(self, pes: int) -> int:
-        """Return a bound for all placements on so many PEs."""
-        return max(self.chain, -(-self.total // max(pes, 1)))
+        """Return a bound by work for all placements on so many PEs."""
+        return -(-self.total // max(pes, 1))
 
     def cycles(self, space: tuple[str, ...], shares: Shares, most: Sequence[int]) -> int:
-        """Return a bound for all mappings with this space, and its first dimensions shared out so."""
-        return max(self.chain, self.placed(space).cycles(shares, most))
+        """Return a bound by work for all mappings with this space, and its first dimensions shared out so."""
+        return self.placed(space).cycles(shares, most)
 
     def least_time(self, space: tuple[str, ...], shares: Sequence[Fold | None]) -> int:
         """Return a bound for all mappings with this space and these folds that keep the order of sums."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -154,12 +155,20 @@ class Space:
 
     def bound(self, partial: Partial) -> int:
         """Return a lower bound on the cycles of all mappings that make these choices."""
+        chain = 0 if self._may_rotate(partial) else self.bounds.chain
         if partial.space is None:
-            pes = 1
-            for d in range(self.rank):
-                pes *= self.most[d]
-            return self.bounds.anywhere(pes)
-        return self.bounds.cycles(partial.space, partial.shares, self.most)
+            return max(chain, self.bounds.anywhere(math.prod(self.most[: self.rank])))
+        return max(chain, self.bounds.cycles(partial.space, partial.shares, self.most))
+
+    def _may_rotate(self, partial: Partial) -> bool:
+        """True where a sum may be added up in another order than the kernel's: its chains are others then."""
+        if partial.space is None:
+            return bool(self.sums) and not self.fix.rotations and self._is_round
+        return any(name for name, _ in self._rotations(partial))
+
+    @property
+    def _is_round(self) -> bool:
+        return bool({"torus", "ring"} & set(self.machine.topologies))
 
     def is_placed(self, partial: Partial) -> bool:
         """True where space and folds are chosen."""
@@ -168,10 +177,10 @@ class Space:
     def proven(self, partial: Partial) -> int:
         """Return the bound with the least time of the operators in their PEs, where these are chosen.
 
-        Rotations change the order of sums: a placement that has some is left to `bound`.
+        Rotations change the order of sums: a placement that may have some is left to `bound`.
         """
         bound = self.bound(partial)
-        if not self.is_placed(partial) or any(name for name, _ in self._rotations(partial)):
+        if not self.is_placed(partial) or self._may_rotate(partial):
             return bound
         assert partial.space is not None
         return max(bound, self.bounds.least_time(partial.space, partial.shares))
@@ -293,7 +302,7 @@ class Space:
         yield "", ()
         if self.fix.rotations or any(partial.shares):
             return
-        if not {"torus", "ring"} & set(self.machine.topologies):
+        if not self._is_round:
             return
         for name in self.sums:
             if name in partial.space:

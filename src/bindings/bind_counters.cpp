@@ -65,7 +65,7 @@ void bind_counters(py::module_& module) {
       .def("words_resident", &total<&Work::words_resident>,
            "Elements that LOADs and STOREs moved within PEs.")
       .def("amounts", &amounts,
-           "What costs energy: operations, and words read, written, loaded and stored, by slot or tensor.")
+           "Uses of energy: operations, and words read, written, loaded and stored, by slot or tensor.")
       .def(
           "words_sent",
           [](const Counters& c, std::uint32_t channel) { return to_array(c.words_sent(channel)); },

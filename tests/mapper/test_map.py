@@ -79,6 +79,18 @@ def test_bounds_of_partial_mappings(name, machine):
     assert checked or machine.pe.memory < 2048  # tiles of 4 x 4 and more need more than a cell has
 
 
+@pytest.mark.parametrize("topology", ["mesh", "torus"])
+def test_no_chain_bounds_what_may_rotate_its_sums(topology):
+    """On a torus a sum may begin with any term, and wait for others than in the kernel's order."""
+    machine = cy.Machine(grid=(4, 4), topology=topology)
+    _, space = problem(kernels.solve(4, 4), machine)
+    chain = space.bounds.chain
+    assert chain > space.bounds.anywhere(16)
+    assert (space.bound(Partial()) == chain) is (topology == "mesh")
+    folded = next(one for one in space.children(Partial(space=("i", "0"))) if one.shares[0] is not None)
+    assert space.bound(folded) >= chain  # what is folded is not rotated
+
+
 def test_operations_by_place_against_points():
     """A triangular solve: each operation is counted where its indices are."""
     n, m = 5, 3

@@ -1,4 +1,4 @@
-// What expressions vary with, and which have equal values.
+// The variables that expressions vary with, and expressions of equal values.
 #pragma once
 #include <cstddef>
 #include <set>
