@@ -213,9 +213,7 @@ def _limits_of(problem: Problem, best: Measured) -> dict[str, int]:
     placed = bounds.placed(best.schedule.space_indices)
     inside = ", ".join(schedule.space_indices) or "nothing"
     return {
-        "the longest chain of operators that wait for each other": (
-            0 if best.schedule.rotations else bounds.chain
-        ),
+        "the longest chain of operators that wait": 0 if best.schedule.rotations else bounds.chain,
         "operators in their PEs, each after what it waits for, and with ways of values: fill, work, drain": (
             problem.space.proven(Partial(best.schedule.space_indices, tuple(shares)))
         ),

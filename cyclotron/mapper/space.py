@@ -106,6 +106,7 @@ class Space:
         self.indices = tuple(name for name in recurrences.indices if self._extent(name) != 1)
         self.operands = _operands(recurrences)
         self.sums = _sums(recurrences)
+        self._rotates = bool({"torus", "ring"} & set(machine.topologies) and self.sums and not fix.rotations)
         self.rank = self._rank()
         limits = machine.grid or ()
         self.most = tuple(limits[d] if d < len(limits) else _UNLIMITED for d in range(self.rank))
@@ -155,20 +156,15 @@ class Space:
 
     def bound(self, partial: Partial) -> int:
         """Return a lower bound on the cycles of all mappings that make these choices."""
-        chain = 0 if self._may_rotate(partial) else self.bounds.chain
         if partial.space is None:
-            return max(chain, self.bounds.anywhere(math.prod(self.most[: self.rank])))
-        return max(chain, self.bounds.cycles(partial.space, partial.shares, self.most))
+            work = self.bounds.anywhere(math.prod(self.most[: self.rank]))
+        else:
+            work = self.bounds.cycles(partial.space, partial.shares, self.most)
+        return work if self._may_rotate(partial) else max(work, self.bounds.chain)
 
     def _may_rotate(self, partial: Partial) -> bool:
         """True where a sum may be added up in another order than the kernel's: its chains are others then."""
-        if partial.space is None:
-            return bool(self.sums) and not self.fix.rotations and self._is_round
-        return any(name for name, _ in self._rotations(partial))
-
-    @property
-    def _is_round(self) -> bool:
-        return bool({"torus", "ring"} & set(self.machine.topologies))
+        return self._rotates if partial.space is None else any(name for name, _ in self._rotations(partial))
 
     def is_placed(self, partial: Partial) -> bool:
         """True where space and folds are chosen."""
@@ -300,9 +296,7 @@ class Space:
     def _rotations(self, partial: Partial) -> Iterator[tuple[str, tuple[str, ...]]]:
         assert partial.space is not None
         yield "", ()
-        if self.fix.rotations or any(partial.shares):
-            return
-        if not self._is_round:
+        if not self._rotates or any(partial.shares):
             return
         for name in self.sums:
             if name in partial.space:
