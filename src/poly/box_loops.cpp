@@ -1,7 +1,11 @@
 #include "box_loops.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
+
+#include "detail.hpp"
+#include "group_regions.hpp"
 
 namespace cyclotron::poly::detail {
 
@@ -25,10 +29,13 @@ std::optional<std::size_t> single_coordinate(const Affine& form) {
   return static_cast<std::size_t>(place - form.coefficients.begin());
 }
 
-/// A box of a statement's times.
+/// Times of a statement: a box, or points within one.
 struct Part {
   std::size_t statement;
   Box box;
+  std::optional<Set> points = {};  ///< Over parameters and times, where not all of the box are.
+  std::vector<bool> is_apart =
+      {};  ///< Of those, the coordinates that take each value of the box with any others.
 };
 
 /// A domain of more boxes is left to isl, so that not every coordinate is cut into as many pieces.
@@ -36,17 +43,21 @@ constexpr std::size_t most_boxes = 16;
 /// As of one that is no box but for its corners: more are rather loops whose bounds vary.
 constexpr std::int64_t most_slices = 4;
 
+/// The interval within what a constraint on its coordinate alone leaves.
+void narrow(Interval& interval, const Constraint& constraint, std::size_t coordinate) {
+  const auto factor = constraint.form.coefficients[coordinate];
+  const auto limit = -factor * constraint.form.constant;
+  if (constraint.equality || factor == 1) interval.low = std::max(interval.low, limit);
+  if (constraint.equality || factor == -1) interval.high = std::min(interval.high, limit);
+}
+
 std::optional<Box> box_of(const Conjunction& piece, std::size_t parameters, std::size_t times) {
   if (!piece.divisible.empty()) return std::nullopt;
   Box box(times);
   for (const auto& [form, equality] : piece.constraints) {
     const auto coordinate = single_coordinate(form);
     if (!coordinate || *coordinate < parameters) return std::nullopt;
-    auto& [low, high] = box[*coordinate - parameters];
-    const auto factor = form.coefficients[*coordinate];
-    const auto limit = -factor * form.constant;
-    if (equality || factor == 1) low = std::max(low, limit);
-    if (equality || factor == -1) high = std::min(high, limit);
+    narrow(box[*coordinate - parameters], {form, equality}, *coordinate);
   }
   if (!std::ranges::all_of(box, &Interval::is_known)) return std::nullopt;
   return box;
@@ -114,26 +125,105 @@ std::optional<std::vector<Box>> boxes_of(const Set& domain, std::size_t paramete
   return result;
 }
 
+/// Points of one or more conjunctions as a part; nothing where a coordinate has no end.
+std::optional<Part> part_of(std::size_t statement, const Set& points,
+                            const std::vector<Conjunction>& conjunctions, const Set& parameters,
+                            std::size_t times) {
+  const auto first = parameters.dimensions();
+  Part result{statement, Box(times), points, std::vector(times, true)};
+  std::vector<Box> boxes(conjunctions.size(), Box(times));
+  for (std::size_t n = 0; n < conjunctions.size(); ++n) {
+    const auto mixes = [&](const Affine& form) {
+      for (std::size_t c = 0; c < times; ++c) {
+        if (form.coefficients[first + c] != 0) result.is_apart[c] = false;
+      }
+    };
+    for (const auto& [form, modulus] : conjunctions[n].divisible) mixes(form);
+    for (const auto& constraint : conjunctions[n].constraints) {
+      const auto coordinate = single_coordinate(constraint.form);
+      if (coordinate && *coordinate >= first) {
+        narrow(boxes[n][*coordinate - first], constraint, *coordinate);
+      } else {
+        mixes(constraint.form);
+      }
+    }
+  }
+  std::optional<Set> bounded;
+  for (std::size_t c = 0; c < times; ++c) {
+    const auto& own = boxes.empty() ? result.box[c] : boxes.front()[c];
+    const auto is_same = [&](const Box& box) { return box[c] == own; };
+    if (result.is_apart[c] && own.is_known() && std::ranges::all_of(boxes, is_same)) {
+      result.box[c] = own;
+      continue;
+    }
+    result.is_apart[c] = false;
+    if (!bounded) bounded = points.intersect(with_times(parameters, times));
+    const auto low = bounded->minimum(first + c), high = bounded->maximum(first + c);
+    if (!low || !high) return std::nullopt;
+    result.box[c] = {*low, *high};
+  }
+  return result;
+}
+
+/// The parts of a statement; nothing where no box holds its points.
+std::optional<std::vector<Part>> parts_of(std::size_t statement, const Set& domain, const Set& parameters,
+                                          std::size_t times) {
+  std::vector<Part> result;
+  const auto pieces = domain.conjunctions();
+  if (const auto boxes = boxes_of(domain, parameters.dimensions(), times)) {
+    for (const auto& box : *boxes) result.push_back({statement, box});
+  } else if (!pieces || pieces->size() > most_boxes) {
+    auto whole = part_of(statement, domain, pieces.value_or(std::vector<Conjunction>{}), parameters, times);
+    if (!whole) return std::nullopt;
+    result.push_back(std::move(*whole));
+  } else {
+    for (const auto& piece : *pieces) {
+      if (auto box = box_of(piece, parameters.dimensions(), times)) {
+        result.push_back({statement, std::move(*box)});
+        continue;
+      }
+      const auto points = Set::where(domain.context(), domain.dimensions(), piece);
+      auto part = part_of(statement, points, {piece}, parameters, times);
+      if (!part) return std::nullopt;
+      result.push_back(std::move(*part));
+    }
+  }
+  return result;
+}
+
+/// A form over other parameters and loops as one in a loop at this depth.
+Affine inside(const Affine& form, std::size_t parameters, std::size_t depth, std::size_t variables) {
+  Affine result = constant(variables, form.constant);
+  for (std::size_t v = 0; v < form.coefficients.size(); ++v) {
+    if (form.coefficients[v] != 0) result.coefficients[v < parameters ? v : v + depth] = form.coefficients[v];
+  }
+  return result;
+}
+
 class Scan {
  public:
-  Scan(std::vector<Part> parts, std::size_t parameters, std::size_t times)
+  Scan(std::vector<Part> parts, const Set& parameters, std::size_t times, const NestMaker& other)
       : parts_(std::move(parts)),
-        parameters_(parameters),
+        context_(parameters.context()),
+        other_(other),
+        parameters_(parameters.dimensions()),
         times_(times),
-        variables_(parameters + loop_variables(times)) {}
+        variables_(parameters_ + loop_variables(times)) {}
 
   /// The loops over these parts of statements, in order, in the steps that are left, those before being `time`.
   Node nest(const std::vector<std::size_t>& parts, const std::vector<Affine>& time, std::size_t depth) const {
     std::vector<Node> nodes;
     std::optional<std::size_t> last;
     for (const auto& group : in_turn(parts, time.size())) {
-      if (time.size() < times_) {
+      if (!can_scan(group, time.size())) {
+        nodes.push_back(other_nest(group, time, depth));
+      } else if (time.size() < times_) {
         scan(group, time, depth, nodes);
-        continue;
-      }
-      for (const auto p : group) {
-        if (parts_[p].statement != last) nodes.push_back(visit(parts_[p].statement, time));
-        last = parts_[p].statement;  // Boxes of one statement may overlap.
+      } else {
+        for (const auto p : group) {
+          if (parts_[p].statement != last) nodes.push_back(visit(parts_[p].statement, time));
+          last = parts_[p].statement;  // Boxes of one statement may overlap.
+        }
       }
     }
     return one(std::move(nodes));
@@ -168,6 +258,68 @@ class Scan {
     }
     for (auto& group : groups) std::ranges::sort(group);
     return groups;
+  }
+
+  /// True where each part takes all values of its interval in the coordinate at this level, and then in all others.
+  [[nodiscard]] bool can_scan(const std::vector<std::size_t>& parts, std::size_t level) const {
+    return std::ranges::all_of(parts, [&](std::size_t p) {
+      const auto& part = parts_[p];
+      return !part.points || (level < times_ && part.is_apart[level]);
+    });
+  }
+
+  /// The points in the coordinates from a level on. Of those before, it takes each value of its box with any others.
+  [[nodiscard]] Set rest(const Part& part, std::size_t level) const {
+    const auto dimensions = parameters_ + times_;
+    std::vector<std::size_t> keep;
+    for (std::size_t c = 0; c < dimensions; ++c) {
+      if (c < parameters_ || c >= parameters_ + level) keep.push_back(c);
+    }
+    if (part.points) return part.points->project(keep);
+    std::vector<Constraint> all;
+    for (auto l = level; l < times_; ++l) {
+      const auto counter = variable(keep.size(), parameters_ + l - level);
+      all.push_back({counter - constant(keep.size(), part.box[l].low), false});
+      all.push_back({constant(keep.size(), part.box[l].high) - counter, false});
+    }
+    return Set::where(context_, keep.size(), all);
+  }
+
+  /// The nest of these parts, in the steps that are left, that the other maker makes.
+  [[nodiscard]] Node other_nest(const std::vector<std::size_t>& parts, const std::vector<Affine>& time,
+                                std::size_t depth) const {
+    std::vector<std::size_t> statements;
+    std::vector<Set> domains;
+    for (const auto p : parts) {
+      auto domain = rest(parts_[p], time.size());
+      if (!statements.empty() && statements.back() == parts_[p].statement) {
+        domains.back() = domains.back().unite(domain);
+        continue;
+      }
+      statements.push_back(parts_[p].statement);
+      domains.push_back(std::move(domain));
+    }
+    auto result = other_(domains, times_ - time.size());
+    move_in(result, statements, time, depth);
+    return result;
+  }
+
+  void move_in(Node& node, const std::vector<std::size_t>& statements, const std::vector<Affine>& time,
+               std::size_t depth) const {
+    const auto move = [&](Affine& form) { form = inside(form, parameters_, depth, variables_); };
+    for (auto* bounds : {&node.lower, &node.upper}) {
+      for (auto& bound : *bounds) move(bound.form);
+    }
+    for (auto& all : node.condition) {
+      for (auto& constraint : all.constraints) move(constraint.form);
+      for (auto& [form, modulus] : all.divisible) move(form);
+    }
+    if (node.kind == Node::Kind::visit) {
+      node.statement = statements[node.statement];
+      std::ranges::for_each(node.time, move);
+      node.time.insert(node.time.begin(), time.begin(), time.end());
+    }
+    for (auto& child : node.children) move_in(child, statements, time, depth);
   }
 
   /// One loop for each range of the level's values in which the same statements are active.
@@ -226,6 +378,8 @@ class Scan {
   }
 
   std::vector<Part> parts_;
+  Context context_;
+  const NestMaker& other_;
   std::size_t parameters_;
   std::size_t times_;
   std::size_t variables_;
@@ -233,17 +387,19 @@ class Scan {
 
 }  // namespace
 
-std::optional<Node> box_nest(const std::vector<Set>& statements, std::size_t parameters, std::size_t times) {
+std::optional<BoxNest> box_nest(const std::vector<Set>& statements, const Set& parameters, std::size_t times,
+                                const NestMaker& other) {
   if (statements.empty()) return std::nullopt;
   std::vector<Part> parts;
   for (std::size_t s = 0; s < statements.size(); ++s) {
-    auto boxes = boxes_of(statements[s], parameters, times);
-    if (!boxes) return std::nullopt;
-    for (auto& box : *boxes) parts.push_back({s, std::move(box)});
+    auto own = parts_of(s, statements[s], parameters, times);
+    if (!own) return std::nullopt;
+    std::ranges::move(*own, std::back_inserter(parts));
   }
   std::vector<std::size_t> numbers(parts.size());
   std::iota(numbers.begin(), numbers.end(), 0);
-  return Scan(std::move(parts), parameters, times).nest(numbers, {}, 0);
+  const bool is_plain = std::ranges::none_of(parts, [](const Part& part) { return part.points.has_value(); });
+  return BoxNest{Scan(std::move(parts), parameters, times, other).nest(numbers, {}, 0), is_plain};
 }
 
 }  // namespace cyclotron::poly::detail

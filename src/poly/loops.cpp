@@ -417,13 +417,13 @@ std::optional<Node> reachable(const Node& nest, const Set& known, std::size_t de
 std::vector<Node> generate_loops(const std::vector<Region>& regions, std::size_t times) {
   std::vector<Node> result(regions.size());
   for (const auto& group : detail::group_regions(regions, times)) {
-    if (const auto nest = detail::box_nest(group.statements, group.parameters.dimensions(), times)) {
-      for (const auto r : group.regions) result[r] = *nest;
-      continue;
-    }
-    const Node nest = nest_of(group.statements, mentioned(group.parameters, group.statements), times);
-    if (group.regions.size() == 1) {
-      result[group.regions.front()] = nest;
+    const detail::NestMaker other = [&](const std::vector<Set>& statements, std::size_t rest) {
+      return nest_of(statements, mentioned(group.parameters, statements), rest);
+    };
+    const auto boxes = detail::box_nest(group.statements, group.parameters, times, other);
+    const auto nest = boxes ? boxes->node : other(group.statements, times);
+    if (group.regions.size() == 1 || (boxes && boxes->is_plain)) {
+      for (const auto r : group.regions) result[r] = nest;
       continue;
     }
     for (const auto r : group.regions) {

@@ -326,5 +326,44 @@ TEST(Loops, RandomSkewedNests) {
   }
 }
 
+// In boxes or not, one after another or at once, along coordinates that take any value with others, or with parameters.
+TEST(Loops, RandomMixtures) {
+  std::mt19937 random(3);
+  const auto draw = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  const std::vector<std::string> odd{"t + u <= 3",  "u <= t",           "(t + u) mod 2 = 0",
+                                     "t mod 2 = 1", "(u = 0 or t = 3)", "s <= t",
+                                     "t <= p",      "s + u <= p + 1"};
+  for (int round = 0; round < 8; ++round) {
+    Domains domains;
+    for (int statements = draw(1, 5); statements > 0; --statements) {
+      std::vector<std::string> constraints;
+      for (const auto* name : {"s", "t", "u"}) {
+        const int low = draw(0, 4);
+        constraints.push_back(fmt::format("{} <= {} <= {}", low, name, low + draw(0, 1) * draw(0, 3)));
+      }
+      if (draw(0, 1) == 1) constraints.push_back(odd[static_cast<std::size_t>(draw(0, 7))]);
+      domains.push_back(fmt::format("{}", fmt::join(constraints, " and ")));
+    }
+    SCOPED_TRACE(fmt::format("{}", fmt::join(domains, "; ")));
+    expect_each_exact({{"1 <= p <= 2", domains}, {"p = 4", domains}}, 1, 3);
+  }
+}
+
+// What is in no boxes leaves the statements before and after it, and the loop around them all, as they are.
+TEST(Loops, EffortIsForStatementsInNoBoxes) {
+  constexpr std::size_t statements = 100;
+  const Context context(500'000);
+  const std::vector<std::string> names{"p", "r", "s", "t", "u"};
+  Region region{Set::universe(context, 1), {}};
+  for (std::size_t n = 0; n < statements; ++n) {
+    const auto* in = n == statements / 2 ? "0 <= t <= u < 5" : "0 <= t < 5 and 0 <= u < 5";
+    region.statements.push_back(
+        *Set::parse(context, names, fmt::format("0 <= r < 9 and s = {} and {}", n, in)));
+  }
+  const auto nest = generate_loops({region}, 4).front();
+  EXPECT_EQ(nodes_in(nest, Node::Kind::visit), statements);
+  EXPECT_EQ(nodes_in(nest, Node::Kind::loop), 2 * statements + 1);
+}
+
 }  // namespace
 }  // namespace cyclotron::poly
