@@ -20,7 +20,7 @@ from cyclotron.language.values.dispatch import Arithmetic, Array, PartialArray
 from cyclotron.language.values.nodes import Element
 from cyclotron.language.values.operations import where_of_numpy
 from cyclotron.language.values.operators import OPERATORS
-from cyclotron.language.values.reference import ReferenceRagged
+from cyclotron.language.values.reference import ChosenValue, ReferenceRagged, Value
 from cyclotron.language.values.scalars import of_numpy
 from cyclotron.support.dtypes import is_whole
 
@@ -224,7 +224,8 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     symbolic = (Condition, Arithmetic, Affine, Extremum)
     if builtins.any(isinstance(value, symbolic) for value in (condition, a, b)):
         return where_of_numpy(condition, a, b)
-    return plain_result(np.where(condition, a, b), condition, a, b)
+    result = plain_result(np.where(condition, a, b), condition, a, b)
+    return result.view(ChosenValue) if type(result) is Value and not result.ndim else result
 
 
 @numpy_function()

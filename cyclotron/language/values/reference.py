@@ -11,7 +11,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from cyclotron.language.values.blocked import Blocked, Extent
-from cyclotron.language.values.dispatch import in_place
+from cyclotron.language.values.dispatch import IN_PLACE, in_place
 from cyclotron.language.values.dynamic_slices import (
     Bound,
     bounds_of,
@@ -28,7 +28,10 @@ from cyclotron.support.errors import TraceError
 
 
 def _scalar(value: Any) -> Any:
-    return value.view(np.ndarray)[()] if isinstance(value, Value) and not value.ndim else value
+    if not isinstance(value, Value) or value.ndim:
+        return value
+    bare = value.view(np.ndarray)
+    return bare if isinstance(value, ChosenValue) else bare[()]
 
 
 def _of_scalars(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
@@ -55,8 +58,20 @@ def _operators_of_scalars(cls: type[Value]) -> type[Value]:
     return cls
 
 
+def _in_place(op: str) -> Callable[[Any, Any], Any]:
+    """An operator in place: of scalars it makes another number, of tiles a copy that keeps its dtype."""
+    of_arrays = getattr(np.ndarray, IN_PLACE[op])
+
+    def changed(self: Any, other: Any) -> Any:
+        if not self.ndim:
+            return NotImplemented
+        return of_arrays(self.view(np.ndarray).copy(), other).view(Value)
+
+    return changed
+
+
 @_operators_of_scalars
-@in_place(lambda op: lambda self, other: NotImplemented)
+@in_place(_in_place)
 class Value(np.ndarray):
     """An element in a plain run: a scalar (an array without axes) or a tile, never changed in place.
 
@@ -72,6 +87,10 @@ class Value(np.ndarray):
         if self.ndim == 0 or np.ndim(other) == 0:
             return np.multiply(other, self)
         return super().__rmatmul__(other)
+
+
+class ChosenValue(Value):
+    """A choice of scalars by NumPy's `where`: an array without axes, with the warnings of arrays."""
 
 
 class ScalarView(np.ndarray):
@@ -90,8 +109,8 @@ class ScalarView(np.ndarray):
     def __setitem__(self, key: Any, value: Any) -> None:
         if has_bounds_of_data(key, np.ndarray):
             _assign_by_bounds(self, key, value)
-        else:
-            super().__setitem__(key, value)
+        else:  # arrays without axes, as arguments too, wrap around where NumPy's scalars are refused
+            super().__setitem__(key, np.asarray(value) if isinstance(value, np.integer) else value)
 
 
 class ReferenceRagged(NDArrayOperatorsMixin):
