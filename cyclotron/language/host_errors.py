@@ -36,10 +36,7 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
     found = user_frame(error)
     if isinstance(error, RecursionError):
         return _of_recursion(found[1] if found is not None else source.span(source.node))
-    is_of_kernel = found is not None and (found[0].co_filename, found[0].co_name) == (
-        source.file,
-        source.node.name,
-    )
+    is_of_kernel = found is not None and found[0].co_filename == source.file and _is_within(found[1], source)
     if found is not None and isinstance(error, OF_VALUES):
         if is_of_kernel and isinstance(error, ValueError) and str(error).endswith("is read-only"):
             return _of_a_constant(error, found[1])  # `w.sort()`, `np.add(w, 1, out=w)`
@@ -49,7 +46,8 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
     if found is None or not is_of_kernel:
         return None
     span = found[1]
-
+    if "numpy boolean" in str(error):
+        return _of_truth_values(error, span)
     of_user = [node for node in walk(source.node) if _is_of_user(node, source)]
     if any(place.line <= span.line <= place.end_line for place in map(source.span, of_user)):
         return None
@@ -95,6 +93,16 @@ def _of_arguments(error: Exception, span: Span) -> TraceError:
         span=span,
         help="the function does not take these arguments; those that NumPy's function of this name documents"
         " are numbers of the host",
+    )
+
+
+def _of_truth_values(error: Exception, span: Span) -> TraceError:
+    return TraceError(
+        str(error).split(", use ", maxsplit=1)[0],
+        code="CYC121",
+        span=span,
+        help="write `~x` instead of `-x`, and `x ^ y` instead of `x - y`; where data choose, both branches"
+        " are recorded",
     )
 
 

@@ -339,6 +339,18 @@ def test_positional_arguments_are_in_numpys_order():
 
 
 @cy.kernel
+def conjugates_of_truth_values(v):
+    return (v[0] > 1).conj(), cy.conj(v[0] > 1), (v > 1).conj(), v[0].conjugate()
+
+
+def test_the_method_conj_of_truth_values_gives_truth_values():
+    v = np.array([2.0, 0])
+    right = [(v[0] > 1).conj(), np.conj(v[0] > 1), (v > 1).conj(), v[0].conjugate()]
+    for found, expected in zip(conjugates_of_truth_values(v), right, strict=True):
+        assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist())
+
+
+@cy.kernel
 def branch_that_nothing_takes(t):
     for i in range(3):
         never = i > i
@@ -355,3 +367,163 @@ def test_an_error_in_a_branch_that_nothing_takes_does_not_end_the_loop():
     for i in range(3):
         expected[i, 0] = i - int(expected[i, 1])
     np.testing.assert_array_equal(branch_that_nothing_takes(truths), expected)
+
+
+def warnings_of(function, *arguments):
+    """The texts of NumPy's warnings while a function runs, of scalars as of arrays."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        function(*arguments)
+    return {str(one.message).replace("encountered in scalar ", "encountered in ") for one in caught}
+
+
+def product_of_choices(u):
+    for _ in range(9):
+        u[0] *= cy.where(u[0] > 0, u[0], u[0])
+    return cy.cosh(u)
+
+
+def square_of_a_choice(w):
+    w[1] = cy.where(w[1] > 0, 1, w[1]) ** 2
+    return w
+
+
+@pytest.mark.parametrize(
+    ("text", "argument"),
+    [(product_of_choices, np.array([-3])), (square_of_a_choice, np.array([0.5, -1e200]))],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+def test_what_where_makes_of_numbers_warns_as_arrays_do(text, argument):
+    with pytest.MonkeyPatch.context() as patch:  # the text runs by NumPy alone
+        patch.setitem(text.__globals__, "cy", np)
+        expected = warnings_of(text, argument.copy())
+    kernel = cy.kernel(text)
+    assert len(expected) == 1  # of cosh and of a square, not of a product or a power
+    assert warnings_of(kernel.reference, argument.copy()) == expected
+    program = kernel.compile(argument)
+    for backend in ("sim", "local"):
+        assert warnings_of(lambda to=backend: cy.run(program, backend=to)) == expected
+
+
+@cy.kernel
+def tiles_added_in_place(A):
+    C = cy.zeros_like(A)
+    for i in range(A.shape[0]):
+        C[i, i] += A[i, i] * np.float64(2)
+    return C
+
+
+def test_tiles_that_are_added_to_in_place_keep_their_dtype():
+    A = np.full((4, 4), 3e38, "float32")
+    A[:2, :2] = 1
+    tile = np.zeros((2, 2), "float32")
+
+    def numpy():
+        nonlocal tile
+        tile += A[2:, 2:] * np.float64(2)
+
+    found = warnings_of(tiles_added_in_place.reference, cy.blocked(A, (2, 2)))
+    assert found == warnings_of(numpy) == {"overflow encountered in add"}
+
+
+@cy.kernel
+def diagonal_of_product_written(u):
+    d = cy.diagonal(u @ u)
+    d[0] = 1
+    return d
+
+
+@cy.kernel
+def diagonal_of_product_changed(u):
+    d = cy.diag(u @ u)
+    d *= 2
+    return d
+
+
+@cy.kernel
+def diagonal_of_product_copied(u):
+    d = cy.diagonal(u @ u).copy()
+    d[0] = 1
+    return d, cy.diagonal(u @ u) * 2
+
+
+@pytest.mark.parametrize("kernel", [diagonal_of_product_written, diagonal_of_product_changed])
+def test_the_diagonal_of_a_new_array_is_not_written(kernel):
+    u = np.arange(9.0).reshape(3, 3)
+    with pytest.raises(ValueError, match="read-only"):
+        np.diagonal(u @ u)[0] = 1
+    with pytest.raises(
+        cy.TraceError, match=r"diagonal of an array, `d`.*\n.*\n.*\n(.*\n)?.*`\.copy\(\)`"
+    ) as error:
+        kernel(u)
+    assert error.value.code == "CYC107"
+
+
+def test_the_copy_of_a_diagonal_is_written():
+    u = np.arange(9.0).reshape(3, 3)
+    d = np.diagonal(u @ u).copy()
+    d[0] = 1
+    for found, right in zip(diagonal_of_product_copied(u), (d, np.diagonal(u @ u) * 2), strict=True):
+        np.testing.assert_array_equal(found, right)
+
+
+@cy.kernel
+def negated_truth_in_a_branch(v, a):
+    return cy.cast(a, "bool") if v[0] > 1 else -cy.cast(a, "bool")
+
+
+@cy.kernel
+def difference_of_truths_in_a_sum(v, a):
+    return sum(v[k] if v[k] > 0 else np.bool_(a) - np.bool_(True) for k in range(3))
+
+
+@pytest.mark.parametrize("kernel", [negated_truth_in_a_branch, difference_of_truths_in_a_sum])
+def test_what_numpy_lacks_of_truth_values_is_refused_in_branches_too(kernel):
+    with pytest.raises(cy.TraceError, match=r"numpy boolean .*write `~x`|numpy boolean") as error:
+        kernel(np.ones(3), 1)
+    assert error.value.code == "CYC121"
+    assert "`~x`" in error.value.help
+
+
+@cy.kernel
+def arrays_added_where_data_tell(v):
+    total = 1
+    for _ in range(2):
+        if v[0] > 0:
+            total += v
+    return total
+
+
+@cy.kernel
+def arrays_added_to_an_array_where_data_tell(v):
+    total = cy.ones_like(v)
+    for _ in range(2):
+        if v[0] > 0:
+            total += v
+    return total
+
+
+def test_data_do_not_tell_whether_a_number_becomes_an_array():
+    v = np.array([-1.0, 2, 3])
+    assert arrays_added_where_data_tell.reference(v) == 1  # a number
+    with pytest.raises(
+        cy.ShapeError, match=r"`total` has shape \(\) .* array of shape \(3\)|\(3,\)"
+    ) as error:
+        arrays_added_where_data_tell(v)
+    assert error.value.code == "CYC122"
+    for one in (v, -v):
+        expected = np.ones(3) + (2 * one if one[0] > 0 else 0)
+        np.testing.assert_array_equal(arrays_added_to_an_array_where_data_tell(one), expected)
+
+
+@cy.kernel
+def number_without_axes_stored(w, a):
+    w[...] = a
+    return w
+
+
+def test_arrays_without_axes_wrap_around_in_plain_runs_as_in_numpy():
+    w, a = np.zeros(3, "int8"), np.array(2**62 + 3)
+    expected = w.copy()
+    expected[...] = a
+    np.testing.assert_array_equal(number_without_axes_stored.reference(w, a), expected)

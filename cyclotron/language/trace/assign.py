@@ -132,7 +132,7 @@ def array(value: Any, *, name: str) -> Any:
     if isinstance(value, LazyArray):
         first = len(active_recorder().statements)
         tensor = new_array(value, name)
-        tensor.is_number = not value.shape
+        tensor.is_number, tensor.fixed = not value.shape, value.fixed
         if value.chosen is not None:
             tensor.owner.bind({tensor: name}, {tensor: value.chosen.sources}, first, choice=value.chosen)
         elif value.viewed is not None:

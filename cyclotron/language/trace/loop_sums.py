@@ -6,15 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from cyclotron.language.values import broadcasting
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import LazyArray, SymbolicArray, operand
+from cyclotron.language.values.broadcasting import Shape
 from cyclotron.language.values.dispatch import PartialArray
 from cyclotron.language.values.nodes import Apply, Constant, Element, Reduce, accesses, onward
 from cyclotron.language.values.operations import add, element, where
 from cyclotron.language.values.region import is_empty
 from cyclotron.language.values.scalar_type import promote
 from cyclotron.language.values.scalars import converted
-from cyclotron.language.values.source_span import trace_error
+from cyclotron.language.values.source_span import shape_error, trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
 
 _NUMBERS = (Element, int, float, complex, np.generic)
@@ -27,9 +29,13 @@ def loop_sum(value: Any, total: Any, *, name: str, negative: bool = False) -> An
     ------
     TraceError
         CYC113 if `e` reads the array: it may change between the iterations.
+    ShapeError
+        CYC122 if data tell whether arrays are added to a number.
     """
     if isinstance(total, int):  # of no arrays
         return value
+    if isinstance(total, LazyArray) and total.terms_by_data and total.shape:
+        _check_shape(name, operand(value).shape, total.shape)
     is_array = isinstance(value, SymbolicArray) and not isinstance(value, LazyArray)
     if not is_array or (isinstance(value, SymbolicTensor) and value.is_number):
         if _changes_nothing(total, value):
@@ -48,6 +54,20 @@ def loop_sum(value: Any, total: Any, *, name: str, negative: bool = False) -> An
                 help=f"write `{name}[...] {sign} ...` in the loop, which changes the array in each iteration",
             )
     return value.accumulated(total, negative=negative, is_loop=True)
+
+
+def _check_shape(name: str, before: Shape, after: Shape) -> None:
+    """Check that what data may add, or not, leaves the shape as it is."""
+    if len(before) < len(after) or not all(
+        broadcasting.same(one, other)
+        for one, other in zip(before, broadcasting.broadcast([before, after]), strict=True)
+    ):
+        raise shape_error(
+            "CYC122",
+            f"`{name}` has shape {broadcasting.text(before)} before the loop, and an array of shape"
+            f" {broadcasting.text(after)} is added where data tell",
+            help=f"make it an array of that shape before the loop, e.g. `{name} = cy.full_like(x, {name})`",
+        )
 
 
 def _changes_nothing(total: Any, value: Any) -> bool:

@@ -452,7 +452,7 @@ def _reduce(
     if expression is None and nothing:
         return _NEUTRAL[kind]
     if expression is None:
-        return _of_arrays(kind, index, region, term, span)
+        return _of_arrays(kind, index, region, term, span, by_data=data is not None)
     if skip_empty and isinstance(expression, Reduce):
         region = _not_empty(region, expression)
     if isinstance(expression, Constant):
@@ -576,8 +576,8 @@ def _tested(body: Body) -> Body:
     return term
 
 
-def _of_arrays(kind: str, index: Index, region: Region, term: Any, span: Span) -> Any:
-    """A reduction of arrays: of each element."""
+def _of_arrays(kind: str, index: Index, region: Region, term: Any, span: Span, *, by_data: bool) -> LazyArray:
+    """A reduction of arrays: of each element; whether data choose its terms."""
 
     def folded(term: Any) -> LazyArray:
         return LazyArray(
@@ -592,6 +592,7 @@ def _of_arrays(kind: str, index: Index, region: Region, term: Any, span: Span) -
     result = folded(term)
     result.summed = lambda dtype: folded(term.astype(dtype))
     result.term_type = (isinstance(term, LazyArray) and term.term_type) or term.type
+    result.terms_by_data = by_data
     return result
 
 

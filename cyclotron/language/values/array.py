@@ -157,6 +157,7 @@ class SymbolicArray(Array):
             What a view is that NumPy does not let anybody write.
         """
         part = LazyArray(shape, self.dtype_name, lambda index: self.at(picked(picks, index)), (self,))
+        part.fixed = fixed
         return part.viewing(self)
 
     @property
@@ -424,11 +425,14 @@ class View(SymbolicArray):
 
     def check_writable(self) -> None:
         """Raise `TraceError` (CYC107) for a view that nobody can write."""
-        if self.fixed:
+        own = self.tensor.fixed
+        if self.fixed or own:
             raise trace_error(
                 "CYC107",
-                f"{self.fixed}, `{self.name}`, is assigned",
-                help=f"assign to `{self.name}` itself; or make the view an array of its own, by `.copy()`",
+                f"{self.fixed or own}, `{self.name}`, is assigned",
+                help="make it an array that can be written, by `.copy()`"
+                if own
+                else f"assign to `{self.name}` itself; or make the view an array of its own, by `.copy()`",
             )
 
     def __getitem__(self, key: object) -> Any:
@@ -526,8 +530,10 @@ class LazyArray(SymbolicArray):
         self._recorded_statements = len(active_recorder().statements)
         self.chosen: Chosen | None = None  # the arrays one of which it is in Python
         self.viewed: Tensor | None = None  # that of which it is a view in Python
+        self.fixed = ""  # what it is, if nobody can write it
         self.summed: Callable[[str], LazyArray] | None = None  # of a loop's sum: it, of terms in a dtype
         self.term_type: ScalarType | None = None  # of a loop's sum: that of its terms, in Python
+        self.terms_by_data = False  # of a loop's sum: whether data choose its terms
         self.operations = 1 + sum(operand.operations for operand in operands)
         if self.operations > MOST_OPERATIONS:
             raise trace_error(

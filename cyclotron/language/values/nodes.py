@@ -66,6 +66,7 @@ class Tensor:
         self.name = variable or name
         self.dtype_name = dtype
         self.adopts_dtype = False  # that of the inputs, since it is declared without one
+        self.fixed = ""  # what it is, if nobody can write it
         self.scalars = scalars
         self.tile = tile
         self.is_input = is_input

@@ -79,6 +79,8 @@ class SymbolicTensor(Tensor, SymbolicArray):
         if assigned_by_cases(self, key, value):
             return
         if self._names_an_element(key):
+            if self.fixed:
+                self.whole().check_writable()
             self.owner.assign(self, self.subscripts(key), value)
         else:
             check_scalars(self)
