@@ -105,7 +105,15 @@ class Judge:
         except Undefined as error:
             return Finding("undefined", str(error)[:60])
         except Exception as error:
-            return self.illegal(kernel, arguments, error)
+            found = self.illegal(kernel, arguments, error)
+            if found.outcome != "accepted" or not isinstance(error, ZeroDivisionError):
+                return found
+            # What nothing uses is not computed.
+            return (
+                found
+                if numpy_shim.is_used(program.text, arguments, seed)
+                else Finding("undefined", str(error))
+            )
         given = [
             cy.blocked(one.array.copy(), one.tile) if isinstance(one, Tiles) else one for one in arguments
         ]

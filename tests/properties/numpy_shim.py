@@ -3,13 +3,15 @@
 Nothing here is the package's. `expected` runs the very text. What NumPy may compute in another order or to
 other last bits than the package (sums of many, products of matrices, functions like `exp`, complex products)
 is found by runs of the same text with noise, of which each such operation gets its bound: 4 units in the last
-place of a function's result, n units of the sum of the absolute values for a sum of n terms. A result may
-differ from NumPy's by SPREAD times as much as these runs do, and not by a bit where they do not.
+place of a function's result, n units of the sum of the absolute values for a sum of n terms. Numbers that
+conditions choose have in these runs the dtype of NumPy's `where`, as docs/python-and-numpy.md says. A result
+may differ from NumPy's by SPREAD times as much as these runs do, and not by a bit where they do not.
 """
 
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 import math
 import re
@@ -84,9 +86,13 @@ class Tiles:
 class Namespace:
     """`cy` for NumPy: its functions, and those few that NumPy lacks; with noise where there is a source."""
 
-    def __init__(self, noise: np.random.Generator | None = None, run: int = 0) -> None:
+    def __init__(
+        self, noise: np.random.Generator | None = None, run: int = 0, *, divides_by_zero: bool = False
+    ) -> None:
         self._noise = noise
+        self._divides_by_zero = divides_by_zero  # with any result
         self._signs = ((1.0,), (-1.0,), (1.0, -1.0))[min(run, 2)]  # of zeros that have either
+        self.has_joined = False  # whether a number that a condition chooses got another dtype
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(np, name)
@@ -148,11 +154,25 @@ class Namespace:
         function: Callable[..., Any] = BINARY[name]
         if name == "MatMult":
             return self._summed(function, a, b)
-        result = function(a, b)
+        try:
+            result = function(a, b)
+        except ZeroDivisionError:
+            if self._divides_by_zero and self._noise is not None:
+                return int(self._noise.integers(1, 1000))
+            raise
         exact = np.ndim(b) == 0 and b in (0, 1, 2) and not np.iscomplexobj(result)
         if name == "Pow" and not exact:
             return self._function(function, (a, b), {})
-        return self._if_complex(result, (a, b))
+        return self._unless_infinite(self._if_complex(result, (a, b)))
+
+    def _unless_infinite(self, result: Any) -> Any:
+        """Complex products are judged where all parts are finite: NumPy's may be fused."""
+        if self._noise is None or not np.iscomplexobj(result) or np.all(np.isfinite(result)):
+            return result
+        if isinstance(result, np.ndarray):
+            result[~np.isfinite(result)] = np.nan
+            return result
+        return result * np.nan if isinstance(result, complex | np.complexfloating) else result
 
     def _ordered(self, name: str, a: Any, b: Any) -> Any:
         """Of complex numbers with NaN NumPy orders scalars otherwise than elements of arrays."""
@@ -232,6 +252,27 @@ class Namespace:
             raise ValueError("complex NaN in an order")
         return function(terms)
 
+    def _in_joint_dtype(self, value: Any, other: Callable[[], Any]) -> Any:
+        """A number that a condition chooses, in the dtype that the docs say it has: of `np.where`."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                rest = other()
+        except Exception:  # Python does not compute it either
+            return value
+        if not (np.isscalar(value) and np.isscalar(rest)) or isinstance(value, str):
+            return value
+        if isinstance(value, np.generic) or isinstance(rest, np.generic):
+            joint = np.where(True, value, rest)[()]
+        else:
+            joint = max(type(value), type(rest), key=[bool, int, float, complex].index)(value)
+        self.has_joined |= type(joint) is not type(value)
+        return joint
+
+    def _choice(self, test: Any, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
+        taken, rest = (then, other) if test else (other, then)
+        return self._in_joint_dtype(taken(), rest)
+
     def _sum_of_some(self, terms: Iterable[Any]) -> Any:
         """Python's sum of the terms that data choose: of none it has another type."""
         whole = list(terms)
@@ -245,9 +286,8 @@ class Namespace:
         dtype = np.asarray(result).dtype
         if dtype.kind == "c":  # the order of the parts' products tells which are infinite and which NaN
             result = np.where(np.isfinite(result), result, 0)[()]
-        few = arrays and arrays[0].ndim == 1 and arrays[0].size < 8
+        few = arrays and arrays[0].ndim == 1 and arrays[0].size <= 2  # which have one order
         if dtype.kind not in "fc" or (few and function in (np.sum, np.prod, np.mean)):
-            # NumPy adds fewer than eight numbers of a vector one by one.
             return result if function is np.prod else self._either_zero(result)
         whole = [np.abs(a).astype(float) for a in arrays]
         replaced = iter(whole)
@@ -255,7 +295,8 @@ class Namespace:
         terms = max([2, *(a.size for a in arrays)])
         with np.errstate(all="ignore"):
             most = function(*given, **{key: value for key, value in options.items() if key != "dtype"})
-        return self._blurred(self._either_zero(result), terms * np.finfo(dtype).eps * most)
+        one = result if function is np.prod else self._either_zero(result)
+        return self._blurred(one, terms * np.finfo(dtype).eps * most)
 
 
 BINARY: Mapping[str, Callable[..., Any]] = {
@@ -263,6 +304,8 @@ BINARY: Mapping[str, Callable[..., Any]] = {
     "Sub": lambda a, b: a - b,
     "Mult": lambda a, b: a * b,
     "Div": lambda a, b: a / b,
+    "FloorDiv": lambda a, b: a // b,
+    "Mod": lambda a, b: a % b,
     "Pow": lambda a, b: a**b,
     "MatMult": lambda a, b: a @ b,
     "Lt": lambda a, b: a < b,
@@ -278,7 +321,7 @@ class _WithNoise(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
         name = type(node.op).__name__
-        if name not in ("Mult", "Div", "Pow", "MatMult"):
+        if name not in ("Mult", "Div", "FloorDiv", "Mod", "Pow", "MatMult"):
             return node
         return _call("_binary", ast.Constant(name), node.left, node.right)
 
@@ -294,9 +337,30 @@ class _WithNoise(ast.NodeTransformer):
         name = type(node.op).__name__
         if name in ("Mult", "Div", "Pow", "MatMult"):
             node.value = _call("_operand", ast.Constant(name), node.value)
+            target = copy.deepcopy(node.target)
+            for one in ast.walk(target):
+                if hasattr(one, "ctx"):
+                    one.ctx = ast.Load()
+            return [node, ast.Assign([copy.deepcopy(node.target)], _call("_unless_infinite", target))]
         if name in ("Add", "Sub") and isinstance(node.target, ast.Name):
             started = _call("_started", ast.Name(node.target.id, ast.Load()))
             return [node, ast.Assign([ast.Name(node.target.id, ast.Store())], started)]
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        return _call("_choice", node.test, *map(_later, (node.body, node.orelse)))
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        added = {
+            one.target.id: ast.BinOp(ast.Name(one.target.id, ast.Load()), one.op, one.value)
+            for one in node.body
+            if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name)
+        }
+        self.generic_visit(node)
+        for name, value in added.items():
+            joint = _call("_in_joint_dtype", ast.Name(name, ast.Load()), _later(copy.deepcopy(value)))
+            node.orelse.append(ast.Assign([ast.Name(name, ast.Store())], joint))
         return node
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
@@ -331,6 +395,10 @@ class _WithNoise(ast.NodeTransformer):
         return node
 
 
+def _later(value: ast.expr) -> ast.Lambda:
+    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), value)
+
+
 def _call(name: str, *args: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(ast.Name("cy", ast.Load()), name, ast.Load()), list(args), [])
 
@@ -360,13 +428,14 @@ def warned(caught: Iterable[warnings.WarningMessage]) -> frozenset[str]:
 
 
 def results(
-    text: str, arguments: list[Any], noise: np.random.Generator | None = None, run: int = 0
-) -> tuple[list[Any], frozenset[str]]:
-    """The results of a run, and its warnings; raises what NumPy raises, and Undefined."""
+    text: str, arguments: list[Any], noise: np.random.Generator | None = None, run: int = 0, **options: bool
+) -> tuple[list[Any], frozenset[str], bool]:
+    """The results of a run, its warnings, and whether dtypes were joined; raises as NumPy, and Undefined."""
+    namespace = Namespace(noise, run, **options)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            found = function_of(text, Namespace(noise, run))(*map(copied, arguments))
+            found = function_of(text, namespace)(*map(copied, arguments))
         except (ValueError, OverflowError) as error:
             if re.search("cannot convert float|too large to convert|out of bounds for", str(error)):
                 raise Undefined(str(error)) from error
@@ -377,7 +446,8 @@ def results(
     found = found if isinstance(found, tuple) else (found,)
     # An array that is changed after it is named is what it is in the end; numbers of Python have no dtype.
     wholes = [one.array if isinstance(one, Tiles) else one for one in found]
-    return [one.copy() if isinstance(one, np.ndarray | np.generic) else one for one in wholes], warned(caught)
+    arrays = [one.copy() if isinstance(one, np.ndarray | np.generic) else one for one in wholes]
+    return arrays, warned(caught), namespace.has_joined
 
 
 def copied(value: Any) -> Any:
@@ -392,6 +462,7 @@ class Expected:
 
     arrays: list[Any]
     allowed: list[np.ndarray]
+    dtypes: list[frozenset[Any]]
     warnings: frozenset[str] = frozenset()
 
     @property
@@ -411,7 +482,7 @@ class Expected:
             if np.any(wrong):
                 return "wrong value", f"result {n} is\n{one!r}\nnot\n{right!r}\nallowed {allowed}"
         for n, (one, right, _) in enumerate(both):
-            if hasattr(right, "dtype") and np.asarray(one).dtype != right.dtype:
+            if hasattr(right, "dtype") and np.asarray(one).dtype not in self.dtypes[n]:
                 return "wrong dtype", f"result {n}: {np.asarray(one).dtype}, not {right.dtype}"
         return None
 
@@ -443,17 +514,19 @@ def _close(a: np.ndarray, b: np.ndarray, allowed: np.ndarray) -> np.ndarray:
 
 def expected(text: str, arguments: list[Any], seed: int) -> Expected:
     """NumPy's results with what they may differ by; raises as `results`."""
-    right, warns = results(text, arguments)
+    right, warns, _ = results(text, arguments)
     allowed = [np.zeros(np.shape(one)) for one in right]
+    dtypes = [{np.asarray(one).dtype} for one in right]
     for run in range(RUNS):
         try:
-            moved, _ = results(text, arguments, np.random.default_rng([seed, run]), run)
+            moved, _, joined = results(text, arguments, np.random.default_rng([seed, run]), run)
         except Exception as error:  # it is at the edge of what NumPy refuses
             raise Undefined(f"NumPy refuses noise: {generalized(str(error))}") from error
-        for one, other, limit in zip(right, moved, allowed, strict=True):
+        for one, other, limit, known in zip(right, moved, allowed, dtypes, strict=True):
             if np.shape(one) != np.shape(other):
                 raise Undefined("the shape depends on noise")
             a, b = np.asarray(one), np.asarray(other)
+            known |= {b.dtype} if joined else set()
             with np.errstate(all="ignore"):
                 away = np.abs(a.astype(complex) - b.astype(complex)) * SPREAD
             # Zeros of both signs are no distance apart, and differ.
@@ -463,7 +536,23 @@ def expected(text: str, arguments: list[Any], seed: int) -> Expected:
             if a.dtype.kind == "b":
                 away[away != 0] = np.nan
             limit[...] = np.where(np.isnan(limit) | np.isnan(away), np.nan, np.maximum(limit, away))
-    return Expected(right, allowed, warns)
+    return Expected(right, allowed, [frozenset(one) for one in dtypes], warns)
+
+
+def is_used(text: str, arguments: list[Any], seed: int) -> bool:
+    """Return whether results depend on the quotients by 0 that Python refuses."""
+    try:
+        runs = [
+            results(text, arguments, np.random.default_rng([seed, n]), divides_by_zero=True)[0]
+            for n in range(RUNS)
+        ]
+    except Exception:
+        return True
+    return not all(
+        np.shape(a) == np.shape(b) and np.allclose(a, b, equal_nan=True)
+        for run in runs[1:]
+        for a, b in zip(runs[0], run, strict=True)
+    )
 
 
 def generalized(message: str) -> str:
