@@ -141,6 +141,13 @@ class Element(Arithmetic):
         """NumPy's name of the dtype in which it is computed."""
         return self.type.dtype
 
+    def conj(self) -> Element:
+        """The complex conjugate; of NumPy's truth values these themselves, as `.conj()` of arrays."""
+        result: Element = self if self.dtype == "bool" and not self.type.weak else self.operate("conj", self)
+        return result
+
+    conjugate = conj
+
     @property
     def blocked(self) -> bool:
         """Return whether the element is a tile."""
