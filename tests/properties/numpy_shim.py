@@ -410,7 +410,8 @@ def function_of(text: str, namespace: Namespace) -> Any:
     return names["kernel"]
 
 
-@functools.lru_cache(maxsize=8)  # a program and what it is made small to runs some times with noise
+# A program and what it is made small to runs some times with noise; an operator's text is that of all dtypes.
+@functools.lru_cache(maxsize=1024)
 def _compiled(text: str, with_noise: bool) -> types.CodeType:
     tree = ast.parse(text)
     if with_noise:

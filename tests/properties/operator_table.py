@@ -7,6 +7,7 @@ place that says where kernels differ from NumPy on purpose.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 import warnings
@@ -170,7 +171,8 @@ class Table:
     """Judges the cells."""
 
     def __init__(self) -> None:
-        self.judge = Judge()
+        # Texts are the same for most dtypes: each is read once.
+        self.kernel_of = functools.cache(Judge().kernel)
         self.cells: list[Cell] = []
 
     def fill(self, texts: list[str], arguments: dict[str, Any]) -> None:
@@ -214,7 +216,7 @@ class Table:
         """The results, each with what was warned of, or what is raised."""
         if not texts:
             return []
-        kernel = self.judge.kernel(self.kernel(texts, arguments))
+        kernel = self.kernel_of(self.kernel(texts, arguments))
         try:
             program = kernel.compile(*map(numpy_shim.copied, arguments.values()))
             with warnings.catch_warnings(record=True) as caught:
@@ -247,8 +249,9 @@ class Table:
         return cell
 
 
+@functools.cache
 def table(dtypes: tuple[str, ...] = WIDE) -> list[Cell]:
-    """All cells of some dtypes."""
+    """All cells of some dtypes, found once."""
     filled = Table()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
