@@ -177,6 +177,7 @@ MIXED = {
 }
 
 
+@pytest.mark.sampled(5)  # each machine and each kernel is among them
 @pytest.mark.parametrize("machine", MIXED)
 @pytest.mark.parametrize("name", CASES)
 def test_no_bound_is_above_an_enumerated_mapping(name, machine):

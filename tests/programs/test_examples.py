@@ -1,8 +1,10 @@
 """The examples run as a newcomer would run them."""
 
+import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -52,21 +54,47 @@ PICTURES = {
 }
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=[path.stem for path in EXAMPLES])
-def test_example(path, tmp_path):
-    assert len(path.read_text().splitlines()) <= 80
+@pytest.fixture(scope="module")
+def run_script():
+    """`run_script(path, folder)` gives a script's exit status, output and errors; imports are done once."""
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    done = subprocess.run(
-        [sys.executable, str(path)],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
+    command = [sys.executable, str(Path(__file__).parent / "example_server.py")]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with (
+        tempfile.TemporaryDirectory() as texts,
+        subprocess.Popen(command, env=environment, **pipes) as server,
+    ):
+
+        def run(path, folder):
+            streams = [Path(texts) / "output", Path(texts) / "errors"]
+            for stream in streams:
+                stream.write_text("")
+            server.stdin.write(json.dumps([str(one) for one in (path, folder, *streams)]) + "\n")
+            server.stdin.flush()
+            return int(server.stdout.readline()), *(stream.read_text() for stream in streams)
+
+        yield run
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=[path.stem for path in EXAMPLES])
+def test_example(path, tmp_path, run_script):
+    assert len(path.read_text().splitlines()) <= 80
+    status, output, errors = run_script(path, tmp_path)
+    assert status == 0, errors
+    assert "Traceback" not in errors
     assert sorted(picture.name for picture in tmp_path.iterdir()) == PICTURES.get(path.stem, [])
     assert all(picture.stat().st_size > 6_000 for picture in tmp_path.iterdir())
     if path.stem == "quickstart":
-        assert done.stdout.count("same bits") == 6
+        assert output.count("same bits") == 6
+
+
+def test_what_fails_is_seen(tmp_path, run_script):
+    script = tmp_path / "wrong.py"
+    script.write_text("import sys\nprint('begun')\nsys.exit(3) if len(sys.argv) > 1 else 1 / 0\n")
+    status, output, errors = run_script(script, tmp_path)
+    assert (status, output) == (1, "begun\n")
+    assert "ZeroDivisionError" in errors
+    script.write_text("import os\nos.abort()\n")
+    assert run_script(script, tmp_path)[0] < 0
+    script.write_text("print('right')\n")
+    assert run_script(script, tmp_path) == (0, "right\n", "")
