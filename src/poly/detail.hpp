@@ -23,6 +23,7 @@
 #include <isl/schedule.h>
 #include <isl/set.h>
 #include <isl/space.h>
+#include <isl/union_map.h>
 #include <isl/val.h>
 
 #include <cyclotron/poly/set.hpp>
@@ -103,6 +104,7 @@ struct Free {
   void operator()(isl_set* value) const { isl_set_free(value); }
   void operator()(isl_stride_info* value) const { isl_stride_info_free(value); }
   void operator()(isl_space* value) const { isl_space_free(value); }
+  void operator()(isl_union_map* value) const { isl_union_map_free(value); }
   void operator()(isl_val* value) const { isl_val_free(value); }
   void operator()(char* text) const { std::free(text); }
 };

@@ -1,7 +1,6 @@
 #include <cyclotron/poly/loops.hpp>
 
 #include <fmt/format.h>
-#include <isl/union_map.h>
 #include <isl/union_set.h>
 
 #include <algorithm>
@@ -353,6 +352,22 @@ Set mentioned(const Set& region, const std::vector<Set>& statements) {
   return {region.context(), result.release()};
 }
 
+/// The option that pieces of domains get loops of their own.
+isl_union_map* separated(const Context& context, std::size_t times) {
+  std::string tuple;
+  for (std::size_t t = 0; t <= times; ++t) tuple += fmt::format("{}t{}", t == 0 ? "" : ", ", t);
+  const auto text = fmt::format("{{ [{}] -> separate[x] : 0 <= x < {} }}", tuple, times);
+  return isl_union_map_read_from_str(context.get(), text.c_str());
+}
+
+/// The loops that visit a schedule's domain in its order; null where isl fails.
+Owned<isl_ast_node> loop_tree(isl_union_map* schedule, isl_set* known, isl_union_map* options) {
+  isl_ast_build* build = isl_ast_build_from_context(isl_set_copy(known));
+  if (options != nullptr) build = isl_ast_build_set_options(build, options);
+  const Owned<isl_ast_build> owned(build);
+  return Owned<isl_ast_node>(isl_ast_build_node_from_schedule_map(build, isl_union_map_copy(schedule)));
+}
+
 Node nest_of(const std::vector<Set>& statements, const Set& region, std::size_t times) {
   const Context& context = region.context();
   const auto parameters = region.dimensions();
@@ -368,17 +383,15 @@ Node nest_of(const std::vector<Set>& statements, const Set& region, std::size_t 
     isl_union_map* one = isl_union_map_from_map(time);
     schedule = s == 0 ? one : isl_union_map_union(schedule, one);
   }
-  isl_set* known = with_parameters(region.copy(), parameters);
-  isl_ast_build* build = isl_ast_build_from_context(isl_set_params(known));
+  const auto ordered = own(context, schedule);
+  const auto known = own(context, isl_set_params(with_parameters(region.copy(), parameters)));
   // One conjunction is in one piece already.
-  if (statements.size() > 1 || isl_set_n_basic_set(statements.front().get()) > 1) {
-    std::string tuple;
-    for (std::size_t t = 0; t <= times; ++t) tuple += fmt::format("{}t{}", t == 0 ? "" : ", ", t);
-    const auto options = fmt::format("{{ [{}] -> separate[x] : 0 <= x < {} }}", tuple, times);
-    build = isl_ast_build_set_options(build, isl_union_map_read_from_str(context.get(), options.c_str()));
+  const bool in_pieces = statements.size() > 1 || isl_set_n_basic_set(statements.front().get()) > 1;
+  auto tree = in_pieces ? loop_tree(ordered.get(), known.get(), separated(context, times)) : nullptr;
+  if (tree == nullptr) {  // isl fails to separate some domains with strides: these get guards
+    if (in_pieces) detail::forgive(context);
+    tree = own(context, loop_tree(ordered.get(), known.get(), nullptr).release());
   }
-  const Owned<isl_ast_build> owned(build);
-  const auto tree = own(context, isl_ast_build_node_from_schedule_map(build, schedule));
   Reader reader(context, parameters, times);
   Node result = reader.read(tree.get());
   reader.require_loops();

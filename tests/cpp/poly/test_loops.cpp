@@ -223,6 +223,12 @@ TEST(Loops, Strides) {
   expect_exact({"0 <= s < 6 and 0 <= t < 6 and (s + t) mod 2 = 0", "0 <= s < 6 and t = 3"}, 0, 2);
 }
 
+// isl fails when it is to give each of these pieces loops of its own.
+TEST(Loops, StridesThatAreNotSeparated) {
+  const std::string rows = "0 <= t <= 2 and (s mod 2 = 0 or (1 + s) mod 2 = 0 and t > 0)";
+  expect_exact({"0 <= s <= 3 and 0 <= u <= 3 and " + rows + " or 0 < s <= 3 and u = 4 and " + rows}, 0, 3);
+}
+
 TEST(Loops, Parameters) {
   expect_exact({"p <= s < 6"}, 1, 1);
   expect_exact({"0 <= s < p and 0 <= t <= q"}, 2, 2);
