@@ -527,3 +527,16 @@ def test_arrays_without_axes_wrap_around_in_plain_runs_as_in_numpy():
     expected = w.copy()
     expected[...] = a
     np.testing.assert_array_equal(number_without_axes_stored.reference(w, a), expected)
+
+
+@cy.kernel
+def lengths_of_complex(u, A):
+    return cy.norm(u), cy.norm(A, axis=0), cy.norm(u, 1), cy.norm(u, np.inf)
+
+
+def test_lengths_of_complex_vectors_with_nan_and_infinities():
+    u = np.array([complex(np.nan, -np.inf), 1])
+    A = np.array([[1 + 2j, complex(np.nan, np.inf)], [3 - 1j, 2]])
+    expected = [np.linalg.norm(*one) for one in [(u,), (A, None, 0), (u, 1), (u, np.inf)]]
+    for found, right in zip(lengths_of_complex(u, A), expected, strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-15)

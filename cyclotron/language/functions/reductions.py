@@ -320,11 +320,12 @@ def norm(x: Any, ord: float | None = None, axis: Any = None, keepdims: bool = Fa
             f"`norm` has ord={ord!r} over {len(folded)} axes",
             "of vectors there are 1, 2, inf and -inf, e.g. `cy.norm(A, ord=1, axis=0)`",
         )
-    size = abs(x) if kind_of(x.dtype) == "c" else x.astype("float64") if kind_of(x.dtype) in "biu" else x
+    x = x.astype("float64") if kind_of(x.dtype) in "biu" else x
     if ord in (None, 2):
-        return apply("sqrt", fold("sum", size * size, folded, keepdims))
+        squares = x.real * x.real + x.imag * x.imag if kind_of(x.dtype) == "c" else x * x
+        return apply("sqrt", fold("sum", squares, folded, keepdims))
     kind = "sum" if ord == 1 else "max" if ord == np.inf else "min"
-    return fold(kind, abs(size), folded, keepdims)
+    return fold(kind, abs(x), folded, keepdims)
 
 
 dispatch.implement(fold=fold)
