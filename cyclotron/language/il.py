@@ -28,7 +28,7 @@ from cyclotron.language.functions.creation import (
 )
 from cyclotron.language.functions.einsum import einsum
 from cyclotron.language.syntax.annotations import typed
-from cyclotron.language.trace.assign import array
+from cyclotron.language.trace.assign import array, computed
 from cyclotron.language.trace.branches import branches, unconditional
 from cyclotron.language.trace.conditions import every, no, not_, some
 from cyclotron.language.trace.conversions import converted
@@ -92,6 +92,7 @@ __all__ = [
     "captured",
     "changed",
     "choose",
+    "computed",
     "converted",
     "cos",
     "cosh",

@@ -300,3 +300,37 @@ def test_names_that_start_with_an_argument(a):
     expected = kernel(u, np.copy(a)[()])
     for found, right in zip(cy.kernel(kernel)(u, a), expected, strict=True):
         np.testing.assert_array_equal(found, right, strict=True)
+
+
+@cy.kernel
+def moved_in_all(c, x):
+    moved = 0.0
+    for k in range(c.shape[0]):
+        moved += cy.sum(cy.abs(x - c[k]))
+        c[k] = x
+    return c, moved
+
+
+@cy.kernel
+def changed_after_the_sum(c, x):
+    total = 0.0
+    total += cy.sum(x)
+    x[0] = 5
+    first = x[1]
+    first *= cy.max(x)
+    x[1] = 7
+    rest = x[1:]
+    rest += cy.sum(x)
+    return total, first, x, rest, c
+
+
+@pytest.mark.parametrize("kernel", [moved_in_all, changed_after_the_sum])
+def test_what_is_added_to_a_number_may_be_assigned_afterwards(kernel):
+    rng = np.random.default_rng(5)
+    c, x = rng.random((4, 3)), rng.random(3)
+    expected = kernel.reference(c, x)
+    program = kernel.compile(c, x)
+    for backend in ("sim", "local"):
+        found = cy.run(program, backend=backend).outputs.values()
+        for one, right in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, right, rtol=1e-14)

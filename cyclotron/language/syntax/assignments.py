@@ -132,7 +132,11 @@ def augmented(state: RewriteState, node: ast.AugAssign) -> list[ast.stmt]:
     if isinstance(target, ast.Subscript) and state.arrays.may_be_number(target):
         array = target.value
         target.value = call(state.il, "changed", [array], words(name=ast.unparse(array)))
-    return [ast.AugAssign(target=target, op=node.op, value=value)]
+    changed: list[ast.stmt] = [ast.AugAssign(target=target, op=node.op, value=value)]
+    if isinstance(target, ast.Name) and state.arrays.may_be_array(node.value):
+        held = call(state.il, "computed", [name(target.id)], words(name=target.id))
+        changed.append(ast.Assign(targets=[ast.Name(target.id, ast.Store())], value=held))
+    return changed
 
 
 def _target(state: RewriteState, node: ast.expr, symbolic: bool) -> ast.expr:

@@ -147,6 +147,11 @@ def array(value: Any, *, name: str) -> Any:
     return labelled(value, name)
 
 
+def computed(value: Any, *, name: str) -> Any:
+    """``s += cy.sum(x); s = il.computed(s, name="s")``: compute what became an array now; others stay."""
+    return array(value, name=name) if isinstance(value, LazyArray) else value
+
+
 class _Statement:
     """One assignment of an array to a view, of a shape to which it broadcasts."""
 
