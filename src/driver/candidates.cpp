@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <cyclotron/poly/effort.hpp>
+
 namespace cyclotron::driver {
 
 namespace {
@@ -59,10 +61,16 @@ Expected<Compiled, Refusal> CandidateSearch::try_ways(const schedule::Schedule& 
                                                       const std::vector<dataflow::Relays>& ways) {
   const bool is_limited = limits.most < Limits{}.most;
   std::size_t more_of_far = 1;
+  const bool has_budget = limits.operations_of_orders < Limits{}.operations_of_orders;
+  std::optional<poly::EffortBudget> budget;
   std::optional<Refusal> first;
-  for (const auto& candidate : candidates(system_, schedule, ways)) {
+  const auto all = candidates(system_, schedule, ways);
+  for (const auto& candidate : all) {
     if (first && limits.most == 0) break;
     if (is_repeated(candidate, system_)) continue;
+    if (has_budget && !budget && first && first->obstacle() == Obstacle::distance &&
+        !(candidate.schedule == all.front().schedule))
+      budget.emplace(limits.operations_of_orders);
     --limits.most;
     ++tried_;
     auto compiled = compile_candidate(system_, candidate, machine_, !refused_, log_);

@@ -28,6 +28,8 @@ class CandidateSearch {
     bool prove = true;  ///< Small programs too are proven before one is taken.
     /// Values that no link joins with their users pass the PEs between; without limits tried anyway where nothing else compiles.
     bool routed = false;
+    /// Operations of integer sets for all other orders of time together where links are missing for the first.
+    unsigned long operations_of_orders = std::numeric_limits<unsigned long>::max();
   };
   /// The first candidate that compiles; else the refusal of the first, which says most.
   [[nodiscard]] Expected<Compiled, Refusal> run(const schedule::Schedule& schedule, Limits limits);

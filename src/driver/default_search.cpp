@@ -36,6 +36,9 @@ constexpr double few_cycles = 300;
 constexpr std::size_t most_in_need = 64;
 /// Of one placement: other orders of time rarely help.
 constexpr std::size_t most_of_one = 3;
+/// Operations of integer sets for all other orders of time where links are missing for the first: a tenth of a second, which
+/// one order of a long kernel takes. Nearly all are refused as the first is.
+constexpr unsigned long most_operations_of_orders = 1'000'000;
 /// Placements whose values have to pass PEs on long ways, and operations for each: they have more to analyse.
 constexpr std::size_t most_routed = 3;
 constexpr unsigned long most_operations_of_routes = 8'000'000;
@@ -269,7 +272,8 @@ class DefaultSearch {
       const auto variant = attempt([&] { return &this->variant(placement.schedule); });
       if (!variant) return;  // an extremum that has terms on both sides of the middle at some points only
       auto& search = (*variant)->search;
-      const CandidateSearch::Limits limits{.most = most, .prove = false, .routed = routed};
+      CandidateSearch::Limits limits{.most = most, .prove = false, .routed = routed};
+      if (most > most_of_one) limits.operations_of_orders = most_operations_of_orders;
       auto compiled = search.run(placement.schedule, limits);
       if (!compiled && compiled.error().obstacle() == Obstacle::effort)
         tried_.erase(key(placement, routed));  // with more operations it may compile

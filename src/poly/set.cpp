@@ -90,6 +90,7 @@ constexpr auto most_operations = 40'000'000UL;
 struct CurrentAnalysis {
   Context context;
   std::string subject;
+  bool has_budget = false;  ///< Its own, so that contexts of limited effort are this one too.
 };
 
 // Contexts are made many calls below the seam at which an analysis begins.
@@ -109,7 +110,9 @@ bool is_well_formed(const Context& context, const std::string& text) {
 }  // namespace
 
 // Those of limited effort count for themselves: each may fail without ending the analysis around.
-Context::Context() : Context(current && !EffortLimit::acts() ? current->context : Context(most_operations)) {}
+Context::Context()
+    : Context(current && (current->has_budget || !EffortLimit::acts()) ? current->context
+                                                                       : Context(most_operations)) {}
 
 Context::Context(unsigned long operation_limit) : ctx_(isl_ctx_alloc(), isl_ctx_free) {
   isl_options_set_on_error(ctx_.get(), ISL_ON_ERROR_CONTINUE);
@@ -131,8 +134,21 @@ Analysis::~Analysis() {
   current.reset();
 }
 
+struct EffortBudget::State {
+  explicit State(unsigned long operations) : limit(operations), before(current) {
+    current = CurrentAnalysis{Context(most_operations), before ? before->subject : "", true};
+  }
+  EffortLimit limit;
+  std::optional<CurrentAnalysis> before;
+};
+
+EffortBudget::EffortBudget(unsigned long operations) : state_(std::make_unique<State>(operations)) {}
+
+EffortBudget::~EffortBudget() { current = std::move(state_->before); }
+
 void detail::out_of_operations(isl_ctx* ctx) {
-  const auto subject = current ? fmt::format("`{}`", current->subject) : "this kernel";
+  const auto subject =
+      current && !current->subject.empty() ? fmt::format("`{}`", current->subject) : "this kernel";
   refuse(ctx,
          fmt::format("the exact integer analysis of {} takes more than {} steps", subject,
                      isl_ctx_get_max_operations(ctx)),

@@ -121,6 +121,27 @@ TEST(Context, TakesLessEffortWhileItIsLimited) {
   EXPECT_FALSE(analyse());
 }
 
+TEST(Context, OperationsWithinABudgetCountTogether) {
+  const auto work = [] {
+    const Context context;
+    return Set::parse(context, {"i", "j"}, "0 <= i < 6 and 0 <= 3 * j <= 2 * i + 1").value();
+  };
+  const auto times = [&](std::size_t most) {
+    for (std::size_t n = 0; n < most; ++n) (void)work().sample();
+    return most;
+  };
+  const Analysis analysis("stencil", 40'000'000);
+  auto points = std::optional<Set>();
+  {
+    const EffortLimit each(1'000'000);  // of each by itself, which is not what counts here
+    const EffortBudget budget(2000);
+    points = work();
+    EXPECT_THROW((void)times(500), LegalityError);
+  }
+  EXPECT_EQ(times(500), 500U);
+  EXPECT_TRUE(points.value().sample().has_value());  // what was made lives on
+}
+
 /// Takes every way in which isl reports to us.
 void analyse(const Context& context) {
   const auto i = variable(2, 0), j = variable(2, 1);

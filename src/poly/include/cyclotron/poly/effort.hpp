@@ -25,4 +25,18 @@ class EffortLimit {
   unsigned long before_;
 };
 
+/// A limit for all operations together: while it lives, contexts made by this thread are one, whatever analysis is under
+/// way. What it made lives on with the usual limit, once no `EffortLimit` is left.
+class EffortBudget {
+ public:
+  explicit EffortBudget(unsigned long operations);
+  EffortBudget(const EffortBudget&) = delete;
+  EffortBudget& operator=(const EffortBudget&) = delete;
+  ~EffortBudget();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 }  // namespace cyclotron::poly
