@@ -60,7 +60,7 @@ function(cyclotron_compile_options target)
                                             -fno-sanitize-recover=all)
     target_link_options(${target} PUBLIC -fsanitize=${CYCLOTRON_SANITIZE})
     if(CYCLOTRON_SANITIZE MATCHES "address.*undefined")
-      # AddressSanitizer looks at where a pointer leads; looking at the pointer as well takes two thirds as long again to compile.
+      # AddressSanitizer looks at where a pointer leads; looking at the pointer as well takes more than half as long again to compile.
       target_compile_options(${target} PUBLIC -fno-sanitize=null,alignment,object-size,vptr,pointer-overflow)
     endif()
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
