@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include <cyclotron/recurrence/sets.hpp>
@@ -41,6 +42,21 @@ ExprId Emitter::sum(const std::string& index, recurrence::Region domain, ExprId 
 
 void Emitter::note(std::string name) {
   if (std::ranges::find(operators_, name) == operators_.end()) operators_.push_back(std::move(name));
+}
+
+void Emitter::check_ends(TensorId tensor, std::size_t axis, const poly::Affine& tile, const poly::Set& tiles,
+                         std::int64_t extent) const {
+  const auto& of = system_.at(tensor);
+  const auto own = of.shape[axis];
+  if (own == extent || of.tile[axis] == 1) return;
+  const auto whole = poly::constant(tiles.dimensions(), std::min(own, extent) / of.tile[axis] - 1);
+  if (tiles.satisfies({whole - tile, false})) return;
+  refuse(
+      span_,
+      fmt::format("`{}` has {} places along an axis where what it is computed with has {}, so that the last "
+                  "tiles differ in length",
+                  of.user_name(), own, extent),
+      "pass arrays that end where the loops do");
 }
 
 Mask mask_of(const poly::Set& points, const poly::Set& box) {
@@ -158,6 +174,21 @@ class Contraction {
   void find_lengths() {
     lengths_ = {cell_.rows, cell_.columns};
     lengths_.insert(lengths_.end(), term_.lengths.begin(), term_.lengths.end());
+    const auto& shape = emitter_.at(cell_.tensor).shape;
+    if (!shape.empty()) extents_.emplace(0, shape[row_axis(shape.size())]);
+    if (shape.size() >= 2) extents_.emplace(1, shape.back());
+    for (const auto& factor : term_.factors) {
+      const auto rank = factor.tile.size();
+      if (rank >= 1) check_ends(factor, row_axis(rank), factor.row);
+      if (rank >= 2) check_ends(factor, rank - 1, factor.column);
+    }
+  }
+
+  void check_ends(const TileFactor& factor, std::size_t axis, const poly::Affine& place) {
+    const auto variable = plain_variable(place);
+    if (!variable) return;
+    const auto extent = extents_.try_emplace(*variable, emitter_.at(factor.tensor).shape[axis]).first->second;
+    emitter_.check_ends(factor.tensor, axis, factor.tile[axis], term_.tiles, extent);
   }
 
   [[nodiscard]] Axis axis_of(const poly::Affine& form) const {
@@ -344,6 +375,7 @@ class Contraction {
   const Cell& cell_;
   Span span_;
   std::vector<std::int64_t> lengths_;
+  std::map<std::size_t, std::int64_t> extents_;  ///< Of the axes, by variable inside.
   std::vector<TileNode> nodes_;
   Mask result_mask_ = Mask::all;
 };

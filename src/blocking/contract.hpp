@@ -33,6 +33,13 @@ class Emitter {
   recurrence::ExprId with_ones(recurrence::ExprId expr, Mask keep, TensorId tensor,
                                const std::vector<poly::Affine>& index, const poly::Set& tiles);
 
+  /// Requires the tensor's tiles along an axis to be as long as those of an axis of `extent`; `tile` is which, over `tiles`.
+  /// Throws LegalityError CYC231 where the last ones are not.
+  void check_ends(TensorId tensor, std::size_t axis, const poly::Affine& tile, const poly::Set& tiles,
+                  std::int64_t extent) const;
+
+  [[nodiscard]] const recurrence::Tensor& at(TensorId tensor) const { return system_.at(tensor); }
+
   /// The operators applied so far, in the names of LAPACK where it has them, each once and in order.
   [[nodiscard]] const std::vector<std::string>& operators() const { return operators_; }
   void note(std::string name);
@@ -46,6 +53,9 @@ class Emitter {
   Span span_;
   std::vector<std::string> operators_;
 };
+
+/// The axis of a tensor that is the rows of its tiles, or their columns if there is one.
+[[nodiscard]] inline std::size_t row_axis(std::size_t rank) { return rank >= 2 ? rank - 2 : 0; }
 
 /// An expression that is a tile; its axes are numbers of the variables inside (0 the row, 1 the column that is computed,
 /// then sums), or none where it has one place.

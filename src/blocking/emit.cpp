@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include <cyclotron/recurrence/sets.hpp>
@@ -92,6 +93,10 @@ std::vector<TileFactor> take_common_divisors(std::vector<TileTerm>& terms) {
   return common;
 }
 
+[[noreturn]] void refuse_part(const Span& span) {
+  refuse(span, "its elements are the same along an axis of a tile, and no tile operator repeats them");
+}
+
 /// The part of an operator's tile that is one of its results; of the tiles of a tensor at `index`.
 ExprId factor_of(Emitter& emitter, const Definition& definition, Role role, TensorId tensor,
                  const std::vector<poly::Affine>& index, const poly::Set& tiles) {
@@ -160,39 +165,48 @@ System TileSystem::take() const {
   return result;
 }
 
-ExprId TileSystem::total(Emitter& emitter, const Cell& cell, const std::vector<TileTerm>& terms,
-                         const Span& span) {
-  std::optional<ExprId> result;
+TileSystem::Summand TileSystem::summand(Emitter& emitter, const Cell& cell, TileTerm term, const Span& span) {
+  // Sums over tiles that the element's tile determines are none.
   const auto rank = cell.tiles.dimensions();
-  const auto names = index_names(cell);
-  auto ordered = terms;
-  // What is there before is updated: terms without sums first.
-  std::ranges::stable_sort(
-      ordered, {}, [](const TileTerm& term) { return std::pair(!term.sums.empty(), term.coefficient < 0); });
-  for (const auto& original : ordered) {
-    auto term = original;
-    // Sums over tiles that the element's tile determines are none.
-    const auto all = identity_forms(term.tiles.dimensions(), term.tiles.dimensions());
-    const bool everywhere = cell.tiles.is_subset(project_first(term.tiles, rank));
-    const auto values = everywhere ? forms_of_tile(term, all) : std::nullopt;
-    std::size_t ranges = term.sums.size();
-    if (values) {
-      for (auto& factor : term.factors) {
-        for (auto& form : factor.tile) form = poly::substitute(form, *values, rank);
-      }
-      term.tiles = project_first(term.tiles, rank);
-      ranges = 0;
+  const auto all = identity_forms(term.tiles.dimensions(), term.tiles.dimensions());
+  const bool everywhere = cell.tiles.is_subset(project_first(term.tiles, rank));
+  const auto values = everywhere ? forms_of_tile(term, all) : std::nullopt;
+  std::size_t ranges = term.sums.size();
+  if (values) {
+    for (auto& factor : term.factors) {
+      for (auto& form : factor.tile) form = poly::substitute(form, *values, rank);
     }
-    auto node = contract(emitter, zeros_, term, cell, span);
-    const double size = std::abs(term.coefficient);
-    if (size != 1) node.expr = emitter.apply(Op::multiply, {emitter.constant(size), node.expr});
-    const auto sums = sum_names(names, term.sums);
-    for (std::size_t s = ranges; s-- > 0;) {
-      const auto points = project_first(term.tiles, rank + s + 1);
-      const auto around =
-          insert_coordinates(s == 0 ? cell.tiles : project_first(term.tiles, rank + s), rank + s, 1);
-      node.expr = emitter.sum(sums[s], region_of(points.gist(around), span), node.expr);
-    }
+    term.tiles = project_first(term.tiles, rank);
+    ranges = 0;
+  }
+  auto node = contract(emitter, zeros_, term, cell, span);
+  const bool whole = (cell.rows == 1 || node.row) && (cell.columns == 1 || node.column);
+  const auto extent = whole ? Extent::whole : node.row || node.column ? Extent::part : Extent::number;
+  const double size = std::abs(term.coefficient);
+  if (size != 1) node.expr = emitter.apply(Op::multiply, {emitter.constant(size), node.expr});
+  const auto sums = sum_names(index_names(cell), term.sums);
+  for (std::size_t s = ranges; s-- > 0;) {
+    const auto points = project_first(term.tiles, rank + s + 1);
+    const auto around =
+        insert_coordinates(s == 0 ? cell.tiles : project_first(term.tiles, rank + s), rank + s, 1);
+    node.expr = emitter.sum(sums[s], region_of(points.gist(around), span), node.expr);
+  }
+  return {std::move(term), node, ranges, extent};
+}
+
+TileSystem::Total TileSystem::total(Emitter& emitter, const Cell& cell, const std::vector<TileTerm>& terms,
+                                    const Span& span) {
+  std::vector<Summand> summands;
+  summands.reserve(terms.size());
+  for (const auto& term : terms) summands.push_back(summand(emitter, cell, term, span));
+  // What is there before is updated: terms without sums first. One number is added to a tile that is there.
+  std::ranges::stable_sort(summands, {}, [](const Summand& one) {
+    return std::tuple(one.extent != Extent::whole, !one.term.sums.empty(), one.term.coefficient < 0);
+  });
+  std::optional<ExprId> result;
+  auto all = Extent::number;
+  for (const auto& [term, node, ranges, extent] : summands) {
+    all = std::max(all, extent);
     const bool less = term.coefficient < 0;
     const operators::Flags flags = ranges == 1 && result ? operators::Flags{operators::onward} : 0U;
     if (result)
@@ -200,24 +214,25 @@ ExprId TileSystem::total(Emitter& emitter, const Cell& cell, const std::vector<T
     else
       result = less ? emitter.apply(Op::negative, {node.expr}) : node.expr;
   }
-  return result.value_or(emitter.constant(0));
+  return {result.value_or(emitter.constant(0)), all};
 }
 
-ExprId TileSystem::piece(Emitter& emitter, const Cell& cell, const TilePiece& piece) {
+TileSystem::Total TileSystem::piece(Emitter& emitter, const Cell& cell, const TilePiece& piece) {
   auto terms = piece.terms;
   const auto divisors = piece.root ? std::vector<TileFactor>{} : take_common_divisors(terms);
-  auto expr = total(emitter, cell, terms, piece.span);
+  auto [expr, extent] = total(emitter, cell, terms, piece.span);
   for (const auto& divisor : divisors) {
     const TileTerm only{1, {divisor}, {}, cell.tiles, box_of(cell, 0), {}};
     const auto node = contract(emitter, zeros_, only, cell, piece.span);
     emitter.note("div");
     expr = emitter.apply(Op::divide, {expr, node.expr});
+    if (node.row && (node.column || cell.columns == 1)) extent = Extent::whole;
   }
   if (piece.root) {
     emitter.note("sqrt");
     expr = emitter.apply(Op::sqrt, {expr});
   }
-  return expr;
+  return {expr, extent};
 }
 
 void TileSystem::add(std::size_t number, const Cell& cell) {
@@ -248,7 +263,8 @@ void TileSystem::add(std::size_t number, const Cell& cell) {
       refuse(group.span, "its elements are at conditions inside of a tile that keep no triangle of it");
     auto whole = group;
     whole.terms = merge(cell, {group}).value();
-    auto expr = piece(emitter, cell, whole);
+    auto [expr, extent] = piece(emitter, cell, whole);
+    if (extent == Extent::part && mask == Mask::all) refuse_part(group.span);
     const auto rank = cell.tiles.dimensions();
     expr = emitter.masked(expr, mask, cell.tensor, identity_forms(rank, rank), cell.tiles);
     result = result ? emitter.apply(Op::add, {*result, expr}) : expr;
@@ -259,6 +275,24 @@ void TileSystem::add(std::size_t number, const Cell& cell) {
 ExprId TileSystem::bound(Emitter& emitter, const Match& match, Role role) {
   const auto& tile = match.tiles.at(role);
   return emitter.access(tile.tensor, tile.tile);
+}
+
+void TileSystem::check_ends(const Emitter& emitter, const Cell& cell, const Match& match) {
+  // All other tiles, and both sides of those that are factors, are as long as the rows or the columns that are solved.
+  const auto& shape = emitter.at(cell.tensor).shape;
+  const auto& definition = match.definition;
+  const bool solves = definition.recipe == Recipe::solve || definition.recipe == Recipe::solve_scaled;
+  const bool right =
+      definition.recipe == Recipe::solve_scaled || (definition.flags & operators::right_side) != 0;
+  const auto extent = shape[solves && right ? shape.size() - 1 : row_axis(shape.size())];
+  for (const auto& [role, tile] : match.tiles) {
+    if (solves && role == Role::result) continue;
+    const auto rank = emitter.at(tile.tensor).shape.size();
+    const auto forms = tile.tile.empty() ? identity_forms(shape.size(), shape.size()) : tile.tile;
+    if (forms.size() != rank) continue;  // a factor in the coordinates of the other
+    for (auto axis = row_axis(rank); axis < rank; ++axis)
+      emitter.check_ends(tile.tensor, axis, forms[axis], cell.tiles, extent);
+  }
 }
 
 ExprId TileSystem::solved(Emitter& emitter, const Match& match, ExprId residual) {
@@ -297,7 +331,9 @@ void TileSystem::add(std::size_t number, const Component& component, const Match
   const Span span = cell.pieces.front().span;
   Emitter emitter(tiles_, masks_, span);
   const bool inverse = match.definition.recipe == Recipe::inverse;
-  const auto residual = inverse ? ExprId{} : total(emitter, cell, match.residual, span);
+  const auto [residual, extent] = inverse ? Total{} : total(emitter, cell, match.residual, span);
+  if (!inverse && extent != Extent::whole && cell.rows * cell.columns > 1) refuse_part(span);
+  check_ends(emitter, cell, match);
   const auto expr = solved(emitter, match, residual);
   if (!other) {
     equation(number, cell, expr, emitter, span);

@@ -34,10 +34,24 @@ class TileSystem {
     recurrence::EquationId equation;
   };
 
-  recurrence::ExprId total(Emitter& emitter, const Cell& cell, const std::vector<TileTerm>& terms,
-                           const Span& span);
-  recurrence::ExprId piece(Emitter& emitter, const Cell& cell, const TilePiece& piece);
+  /// How much of a tile an expression has: one number for all its elements, one row or column for all, or each element.
+  enum class Extent : std::uint8_t { number, part, whole };
+  struct Total {
+    recurrence::ExprId expr;
+    Extent extent = Extent::number;
+  };
+  struct Summand {
+    TileTerm term;
+    TileNode node;
+    std::size_t ranges;  ///< Of its sums, those over tiles.
+    Extent extent;
+  };
+
+  Summand summand(Emitter& emitter, const Cell& cell, TileTerm term, const Span& span);
+  Total total(Emitter& emitter, const Cell& cell, const std::vector<TileTerm>& terms, const Span& span);
+  Total piece(Emitter& emitter, const Cell& cell, const TilePiece& piece);
   recurrence::ExprId bound(Emitter& emitter, const Match& match, Role role);
+  static void check_ends(const Emitter& emitter, const Cell& cell, const Match& match);
   recurrence::ExprId solved(Emitter& emitter, const Match& match, recurrence::ExprId residual);
   void factored(Emitter& emitter, std::size_t number, const Component& component, const Match& match,
                 recurrence::ExprId factors, std::size_t other, const Cell& other_cell);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include <cyclotron/poly/inverse.hpp>
@@ -144,10 +145,28 @@ class Expander {
       case Op::divide: return product(operand(0), reciprocal(operand(1), scope, span), scope);
       case Op::power: return power(apply, scope, span);
       case Op::conj: return conjugated(operand(0));
+      case Op::to_float32:
+      case Op::to_float64:
+      case Op::to_complex64:
+      case Op::to_complex128:
+      case Op::to_int64:
+        if (is_small_integer(apply.operands.front())) return operand(0);
+        if (auto terms = operand(0); sums_nothing(terms)) return {};
+        break;
       default: break;
     }
     refuse(span, fmt::format("`{}` inside an equation is in no definition of a tile operator",
                              operators::info(apply.op).name));
+  }
+
+  /// A whole number that every type of tiles has.
+  [[nodiscard]] bool is_small_integer(ExprId id) const {
+    const auto* value = std::get_if<Constant>(&system_.at(id).node);
+    return value != nullptr && std::abs(value->real) < 1 << 24 && std::trunc(value->real) == value->real;
+  }
+
+  static bool sums_nothing(const std::vector<Term>& terms) {
+    return std::ranges::all_of(terms, [](const Term& term) { return term.points.is_empty(); });
   }
 
   std::vector<Term> power(const Apply& apply, const Surroundings& scope, const Span& span) const {

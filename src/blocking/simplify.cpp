@@ -73,17 +73,26 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
+/// The value of a form that has one at all points: 0, 1 or -1 where it is no constant.
+std::optional<std::int64_t> distance(const poly::Set& points, const poly::Affine& form) {
+  if (poly::is_constant(form)) return form.constant;
+  for (const std::int64_t value : {0, -1, 1}) {
+    if (points.satisfies({form - poly::constant(form.coefficients.size(), value), true})) return value;
+  }
+  return std::nullopt;
+}
+
 std::optional<Step> step_of(const Term& term, TensorId tensor, std::size_t rank) {
   if (term.coefficient != 1 || !term.sums.empty() || term.factors.size() != 1) return std::nullopt;
   const auto& factor = term.factors.front();
   if (factor.tensor != tensor || factor.inverse || factor.conjugate) return std::nullopt;
   std::optional<Step> step;
   for (std::size_t d = 0; d < rank; ++d) {
-    const auto difference = factor.index[d] - poly::variable(rank, d);
-    if (!poly::is_constant(difference)) return std::nullopt;
-    if (difference.constant == 0) continue;
-    if (step || std::abs(difference.constant) != 1) return std::nullopt;
-    step = Step{d, difference.constant};
+    const auto difference = distance(term.points, factor.index[d] - poly::variable(rank, d));
+    if (!difference) return std::nullopt;
+    if (*difference == 0) continue;
+    if (step || std::abs(*difference) != 1) return std::nullopt;
+    step = Step{d, *difference};
   }
   return step;
 }
@@ -328,6 +337,29 @@ void drop_unread(const System& system, NormalForm& form) {
   }
 }
 
+/// Counts a sum by the subscript that it is in, where that is the sum's index from another start or from the end.
+void count_by_subscript(Term& term, std::size_t rank) {
+  const auto variables = term.points.dimensions();
+  for (auto v = rank; v < variables; ++v) {
+    std::optional<poly::Affine> counted;
+    bool plain = false;
+    for (const auto& factor : term.factors) {
+      for (const auto& form : factor.index) {
+        const auto step = form.coefficients[v];
+        auto rest = form;
+        rest.coefficients[v] = 0;
+        if (std::abs(step) != 1 || !poly::is_constant(rest)) continue;
+        plain = plain || (step == 1 && rest.constant == 0);
+        if (!counted) counted = step * (poly::variable(variables, v) - rest);
+      }
+    }
+    if (plain || !counted) continue;
+    auto forms = identity_forms(variables, variables);
+    forms[v] = *counted;
+    substitute_in(term, forms, variables);
+  }
+}
+
 }  // namespace
 
 NormalForm simplify(const System& system, NormalForm form) {
@@ -339,8 +371,10 @@ NormalForm simplify(const System& system, NormalForm form) {
     if (!closed && !replaced) break;
   }
   for (std::size_t t = 0; t < form.pieces.size(); ++t) {
-    for (auto& piece : form.pieces[t])
+    for (auto& piece : form.pieces[t]) {
       std::erase_if(piece.terms, [](const Term& term) { return term.points.is_empty(); });
+      for (auto& term : piece.terms) count_by_subscript(term, piece.points.dimensions());
+    }
     join_pieces(system, form, TensorId(t));
   }
   return form;

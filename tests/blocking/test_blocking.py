@@ -128,3 +128,34 @@ def kernel(A):
 def test_lengths_that_are_none_are_refused(tile):
     with pytest.raises(cy.ShapeError, match="CYC232"):
         KERNELS["matmul"].block(cy.spec((8, 8)), cy.spec((8, 8)), tile=tile)
+
+
+def test_a_number_is_added_to_all_elements_of_a_tile():
+    kernel = kernel_of("""
+def kernel(A, x):
+    y = cy.empty(A.shape[0])
+    for i in range(A.shape[0]):
+        y[i] = 1.0 - sum(A[i, k] * x[k] for k in range(A.shape[1]))
+    return y
+""")
+    given, expected = arguments("matvec", 5, 7)
+    result = cy.run(kernel.compile(*given, schedule=ONE, tile=2)).output
+    np.testing.assert_allclose(result, 1 - expected)
+
+
+def test_arrays_that_go_on_after_the_loops_end_are_refused_where_they_end_inside_of_a_tile():
+    kernel, random = KERNELS["matmul"], np.random.default_rng(0)
+    a, b = random.random((5, 8)), random.random((10, 5))
+    np.testing.assert_allclose(cy.run(kernel.compile(a, b, schedule=ONE, tile=4)).output, a @ b[:8])
+    assert "has 10 places along an axis" in kernel.block(a, b, tile=3).explain()
+    with pytest.raises(cy.LegalityError, match="CYC231"):
+        kernel.compile(a, b, schedule=ONE, tile=3)
+
+
+def test_a_solve_with_a_longer_matrix_is_refused_where_its_tiles_are_longer():
+    kernel, random = KERNELS["trsm_lower"], np.random.default_rng(0)
+    matrix, b = random.random((7, 7)) + 7 * np.eye(7), random.random((4, 3))
+    expected = np.linalg.solve(np.tril(matrix)[:4, :4], b)
+    np.testing.assert_allclose(cy.run(kernel.compile(matrix, b, schedule=ONE, tile=2)).output, expected)
+    with pytest.raises(cy.LegalityError, match="CYC231"):
+        kernel.compile(matrix, b, schedule=ONE, tile=3)

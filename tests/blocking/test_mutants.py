@@ -1,8 +1,13 @@
 """Texts that are nearly an operator's: refused, or right as Python is; never the operator's result."""
 
+import itertools
+
 import numpy as np
 import pytest
 from loading import kernel_of
+from mutations import mutants as random_mutants
+from mutations import plain
+from texts import ALL as ALL_TEXTS
 from texts import TEXTS, arguments
 
 import cyclotron as cy
@@ -105,3 +110,49 @@ def test_mutants_are_refused_or_right(part):
 
 def test_there_are_several_hundred():
     assert len(ALL) > 300
+
+
+PARTS, EACH = 50, 4  # 200 of each text
+SHAPES = ((5, 7, 2), (6, 5, 4), (7, 4, 3), (4, 6, 3))  # with the length of tiles
+
+
+@pytest.mark.sampled(PARTS)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_random_mutants_are_refused_or_right(part):
+    n, m, tile = SHAPES[part % len(SHAPES)]
+    outcomes = [
+        random_outcome(name, text, n, m, tile)
+        for name in ALL_TEXTS
+        for text in itertools.islice(random_mutants(ALL_TEXTS[name], f"{part} {name}"), EACH)
+    ]
+    assert outcomes.count("refused") > len(outcomes) / 5
+
+
+def random_outcome(name, text, n, m, tile):
+    """Return the outcome of a mutant; asserts that it is what plain Python has where it runs."""
+    given, _ = arguments(name, n, m)
+    try:
+        expected = plain(text, *given)
+    except (IndexError, NameError, TypeError, ValueError, ZeroDivisionError):
+        return "no text"
+    try:
+        kernel = kernel_of(text)
+        if not kernel.block(*given, tile=tile).complete:
+            return "refused"
+    except (cy.CyclotronError, NameError):
+        return "refused"
+    try:
+        program = kernel.compile(*given, schedule=cy.Schedule(), tile=tile)
+    except cy.LegalityError as error:
+        if error.code != "CYC221":  # one PE does not run the loops of this text in an order that serves
+            raise
+        return "refused"
+    try:
+        results = cy.run(program).outputs.values()
+    except cy.ExecutionError:
+        assert not all(np.isfinite(values).all() for values in expected)
+        return "fails"
+    for result, wanted in zip(results, expected, strict=True):
+        finite = np.isfinite(wanted)
+        np.testing.assert_allclose(result[finite], wanted[finite], rtol=1e-7, atol=1e-8, err_msg=text)
+    return "right"

@@ -197,6 +197,89 @@ def kernel(L):
 """,
 }
 
+# Other orders of the same. Matrices of 1 and 2 have numbers in place of some indices, which have no tiles.
+VARIANTS = {
+    "cholesky_by_rows": """
+def kernel(A):
+    n = A.shape[0]
+    L = cy.zeros_like(A)
+    for i in range(n):
+        for j in range(i):
+            L[i, j] = (A[i, j] - sum(L[i, k] * L[j, k] for k in range(j))) / L[j, j]
+        L[i, i] = cy.sqrt(A[i, i] - sum(L[i, k] * L[i, k] for k in range(i)))
+    return L
+""",
+    "lu_right_looking": """
+def kernel(A):
+    n = A.shape[0]
+    L = cy.zeros_like(A)
+    U = cy.zeros_like(A)
+    R = A.copy()
+    for k in range(n):
+        L[k, k] = 1.0
+        for j in range(k, n):
+            U[k, j] = R[k, j]
+        for i in range(k + 1, n):
+            L[i, k] = R[i, k] / U[k, k]
+        for i in range(k + 1, n):
+            for j in range(k + 1, n):
+                R[i, j] -= L[i, k] * U[k, j]
+    return L, U
+""",
+    "lu_by_columns": """
+def kernel(A):
+    n = A.shape[0]
+    F = A.copy()
+    for j in range(n):
+        for k in range(j):
+            for i in range(k + 1, n):
+                F[i, j] -= F[i, k] * F[k, j]
+        for i in range(j + 1, n):
+            F[i, j] /= F[j, j]
+    return F
+""",
+    "ldl_right_looking": """
+def kernel(A):
+    n = A.shape[0]
+    L = cy.zeros_like(A)
+    D = cy.empty(n)
+    R = A.copy()
+    for j in range(n):
+        D[j] = R[j, j]
+        L[j, j] = 1.0
+        for i in range(j + 1, n):
+            L[i, j] = R[i, j] / D[j]
+        for i in range(j + 1, n):
+            for c in range(j + 1, i + 1):
+                R[i, c] -= L[i, j] * D[j] * L[c, j]
+    return L, D
+""",
+    "trtri_right_looking": """
+def kernel(L):
+    n = L.shape[0]
+    X = cy.zeros_like(L)
+    for j in range(n):
+        X[j, j] = 1.0
+    for k in range(n):
+        for j in range(k + 1):
+            X[k, j] /= L[k, k]
+            for i in range(k + 1, n):
+                X[i, j] -= L[i, k] * X[k, j]
+    return X
+""",
+    "trtri_by_columns": """
+def kernel(L):
+    n = L.shape[0]
+    X = cy.zeros_like(L)
+    for i in range(n):
+        X[i, i] = 1.0 / L[i, i]
+        for j in range(i - 1, -1, -1):
+            X[i, j] = -sum(X[i, k] * L[k, j] for k in range(j + 1, i + 1)) / L[j, j]
+    return X
+""",
+}
+ALL = {**TEXTS, **VARIANTS}
+
 
 def arguments(name, n, m, seed=0):
     """Random arguments, and the result that NumPy has for them."""
@@ -229,19 +312,19 @@ def arguments(name, n, m, seed=0):
         if name.endswith("upper"):
             return (np.triu(definite),), factor.T
         return (np.tril(definite),), factor
-    if name == "lu_in_place":
+    if name in ("lu_in_place", "lu_by_columns"):
         packed = definite.copy()
         for k in range(n):
             packed[k + 1 :, k] /= packed[k, k]
             packed[k + 1 :, k + 1 :] -= np.outer(packed[k + 1 :, k], packed[k, k + 1 :])
         return (definite,), packed
-    if name in ("lu", "ldl"):
+    if name.startswith(("lu", "ldl")):
         (given,), packed = arguments("lu_in_place", n, m, seed)
         lower = np.tril(packed, -1) + np.eye(n)
-        return (given,), (lower, np.triu(packed) if name == "lu" else np.diagonal(packed))
+        return (given,), (lower, np.triu(packed) if name.startswith("lu") else np.diagonal(packed))
     if name == "syrk":
         return (tall,), np.tril(tall @ tall.T)
     if name == "trmm":
         return (matrix, wide), np.tril(matrix) @ wide
-    assert name == "trtri"
+    assert name.startswith("trtri")
     return (matrix,), np.linalg.inv(np.tril(matrix))
