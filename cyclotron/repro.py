@@ -9,6 +9,7 @@ import sys
 import textwrap
 import traceback
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -124,6 +125,9 @@ def _script(kernel: Kernel, case: Case) -> str:
         text.append(f"    schedule={case.schedule!r},")
     if case.machine is not None:
         text.append(f"    machine={case.machine!r},")
+    if case.tile is not None:
+        tile = dict(case.tile) if isinstance(case.tile, Mapping) else case.tile
+        text.append(f"    tile={tile!r},")
     text += [")", "print(program.explain())"]
     if case.backend is not None:
         options = "".join(f", {name}={value!r}" for name, value in case.options.items())

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cyclotron.compiler.blocking import Tile
 from cyclotron.language import Blocked, Kernel, Spec
 from cyclotron.machine.machine import Machine
 from cyclotron.schedule.schedule import Schedule
@@ -29,6 +30,8 @@ class Case:
         Of the run; None where it was only compiled.
     options : dict
         Of the run, those that are not the default.
+    tile : int, "auto", mapping of str to int, or None
+        The lengths of tiles that scalars were made into.
     """
 
     kernel: weakref.ref[Kernel]
@@ -37,6 +40,7 @@ class Case:
     machine: Machine | None
     backend: str | None = None
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
+    tile: Tile = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple(map(_spec_of, self.values)))

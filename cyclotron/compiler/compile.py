@@ -58,7 +58,7 @@ def compile_kernel(
     cache = cache_of(kernel) if traced is not None else KernelCache()
     key = (schedule, target, traced, None if tile is None else sizes_of(tile))
     program = cache.programs.get(key)
-    note(Case(weakref.ref(kernel), values, schedule, machine))
+    note(Case(weakref.ref(kernel), values, schedule, machine, tile=tile))
     if program is None:
         dump = Dump(kernel)
         try:
@@ -106,8 +106,12 @@ def compile_on(kernel: Kernel, values: tuple[Any, ...], workers: Workers, in_til
         program = placements.on(workers)
     if program is None:
         return compile_kernel(kernel, values, None, None)
-    note(Case(weakref.ref(kernel), values, program.schedule, None))
+    note(Case(weakref.ref(kernel), values, program.schedule, None, tile=_tiles(program)))
     return program.with_arguments(values)
+
+
+def _tiles(program: Program) -> Tile:
+    return None if program.blocking is None else program.blocking.tiles
 
 
 def _in_tiles(

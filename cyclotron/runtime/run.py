@@ -176,7 +176,9 @@ def _run(
     if program.kernel is not None:
         given = {name: value for name, value in vars(options).items() if value is not getattr(Options, name)}
         kernel = weakref.ref(program.kernel)
-        note(Case(kernel, program.arguments, program.schedule, program.machine, chosen.name, given))
+        tile = None if program.blocking is None else program.blocking.tiles
+        case = (kernel, program.arguments, program.schedule, program.machine, chosen.name, given, tile)
+        note(Case(*case))
     if steps is not None:
         options = replace(options, steps=_checked_steps(program, steps, chosen, options))
     started = time.perf_counter()

@@ -1,5 +1,9 @@
 """Kernels on scalars in tiles: NumPy's numbers, the same classes for all shapes and bits on all backends."""
 
+import ast
+import re
+import zipfile
+
 import numpy as np
 import pytest
 from loading import kernel_of
@@ -159,3 +163,15 @@ def test_a_solve_with_a_longer_matrix_is_refused_where_its_tiles_are_longer():
     np.testing.assert_allclose(cy.run(kernel.compile(matrix, b, schedule=ONE, tile=2)).output, expected)
     with pytest.raises(cy.LegalityError, match="CYC231"):
         kernel.compile(matrix, b, schedule=ONE, tile=3)
+
+
+def test_bundles_of_failing_cases_have_the_lengths_of_tiles(tmp_path):
+    given, _ = arguments("matmul", 6, 6)
+    program = KERNELS["matmul"].compile(*given, schedule=ONE, tile={"i": 2, "k": 3})
+    for act in (lambda: None, lambda: cy.run(program)):
+        act()
+        cy.save_repro(tmp_path / "case.zip")
+        text = zipfile.ZipFile(tmp_path / "case.zip").read("repro.py").decode()
+        (tile,) = re.findall(r"^    tile=(.*),$", text, re.MULTILINE)
+        lengths = ast.literal_eval(tile)
+        assert (lengths["i"], lengths["k"]) == (2, 3)
