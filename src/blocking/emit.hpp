@@ -34,7 +34,7 @@ class TileSystem {
     recurrence::EquationId equation;
   };
 
-  /// How much of a tile an expression has: one number for all its elements, one row or column for all, or each element.
+  /// The part of a tile that an expression has: one number for all elements, a row or column for all, or each element.
   enum class Extent : std::uint8_t { number, part, whole };
   struct Total {
     recurrence::ExprId expr;

@@ -14,7 +14,7 @@ _INDICES = "ijkr"
 
 
 class NumPy:
-    """What `cy` is in a text that plain Python runs: new elements are not numbers until they are assigned."""
+    """Stand for `cy` in a text that plain Python runs: new elements are no numbers until assigned."""
 
     sqrt = staticmethod(np.sqrt)
     zeros = staticmethod(np.zeros)
