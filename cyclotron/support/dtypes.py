@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+with contextlib.suppress(ImportError):
+    importlib.import_module("ml_dtypes")  # which tells NumPy of its dtypes
+
 ADDED = ("float8_e4m3", "float8_e4m3fn", "float8_e5m2", "bfloat16")
-"""Dtypes that the core has and kernels do not offer yet: NumPy has them with `ml_dtypes` only."""
+"""Floats that NumPy has with `ml_dtypes` only."""
+
+
+def is_known(name: str) -> bool:
+    """Tell whether NumPy has a dtype of this name here.
+
+    >>> is_known("float64")
+    True
+    """
+    try:
+        return bool(np.dtype(name).name == name)
+    except TypeError:
+        return False
+
+
+def advice(dtype: object, others: str) -> str:
+    """Say what to give instead of what NumPy has no dtype for."""
+    return "install `ml_dtypes`, which has it: `pip install ml_dtypes`" if dtype in ADDED else others
 
 
 def kind_of(dtype: DTypeLike) -> str:

@@ -479,7 +479,7 @@ class Expected:
             one = np.asarray(one)
             if one.shape != np.shape(right):
                 return "wrong shape", f"result {n}: {one.shape}, not {np.shape(right)}"
-            wrong = ~_close(one, np.asarray(right), allowed)
+            wrong = ~_close(_plain(one), _plain(right), allowed)
             if np.any(wrong):
                 return "wrong value", f"result {n} is\n{one!r}\nnot\n{right!r}\nallowed {allowed}"
         for n, (one, right, _) in enumerate(both):
@@ -490,6 +490,14 @@ class Expected:
 
 def _parts(a: np.ndarray) -> list[np.ndarray]:
     return [a.real, a.imag] if a.dtype.kind == "c" else [a]
+
+
+def _plain(value: Any) -> np.ndarray:
+    """An array of a dtype of NumPy's own: floats of 8 and 16 bits as the same numbers."""
+    array = np.asarray(value)
+    return (
+        array.astype("float64") if array.dtype.kind == "V" or array.dtype.name.startswith("float8") else array
+    )
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -526,8 +534,8 @@ def expected(text: str, arguments: list[Any], seed: int) -> Expected:
         for one, other, limit, known in zip(right, moved, allowed, dtypes, strict=True):
             if np.shape(one) != np.shape(other):
                 raise Undefined("the shape depends on noise")
-            a, b = np.asarray(one), np.asarray(other)
-            known |= {b.dtype} if joined else set()
+            known |= {np.asarray(other).dtype} if joined else set()
+            a, b = _plain(one), _plain(other)
             with np.errstate(all="ignore"):
                 away = np.abs(a.astype(complex) - b.astype(complex)) * SPREAD
             # Zeros of both signs are no distance apart, and differ.

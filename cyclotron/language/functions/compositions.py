@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,18 @@ from cyclotron.language.functions.registry import numpy_function, plain_result
 from cyclotron.language.values.dispatch import Arithmetic, Array, PartialArray
 from cyclotron.language.values.nodes import Element
 from cyclotron.language.values.operations import element
-from cyclotron.support.dtypes import kind_of
+from cyclotron.support.dtypes import ADDED, kind_of
+
+
+def _in_single(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A function that is computed in single precision of floats of 8 and 16 bits that `ml_dtypes` adds."""
+
+    @functools.wraps(function)
+    def computed(x: Any) -> Any:
+        dtype = np.dtype(getattr(x, "dtype", float)).name
+        return f.cast(function(f.cast(x, "float32")), dtype) if dtype in ADDED else function(x)
+
+    return computed
 
 
 @numpy_function(np.clip, method="clip", elementwise=True)
@@ -88,6 +101,7 @@ def tan(x: Any) -> Any:
 
 
 @numpy_function(np.log2, elementwise=True)
+@_in_single
 def log2(x: Any) -> Any:
     """The logarithm to the base 2 of each scalar: of powers of two to the last bit or so.
 
@@ -118,6 +132,7 @@ def log2(x: Any) -> Any:
 
 
 @numpy_function(np.log10, elementwise=True)
+@_in_single
 def log10(x: Any) -> Any:
     """The logarithm to the base 10 of each scalar: of powers of ten to the last bit or so.
 

@@ -24,7 +24,7 @@ from cyclotron.language.values.operators import named_dtype
 from cyclotron.language.values.region import box
 from cyclotron.language.values.scalar_type import check_accumulator, counted_dtype, sum_dtype
 from cyclotron.language.values.source_span import here
-from cyclotron.support.dtypes import kind_of
+from cyclotron.support.dtypes import ADDED, kind_of
 
 _KINDS = {"sum": "sum", "max": "maximum", "min": "minimum", "any": "sum", "all": "product", "prod": "product"}
 
@@ -271,7 +271,6 @@ def std(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) ->
 
 
 @numpy_function(np.linalg.norm, or_numpy=False, role="whole arrays")
-@_in_dtype_of_sums
 def norm(x: Any, ord: float | None = None, axis: Any = None, keepdims: bool = False) -> Any:
     """The length of a vector; of a matrix the root of the sum of the squares of its elements (Frobenius).
 
@@ -320,12 +319,14 @@ def norm(x: Any, ord: float | None = None, axis: Any = None, keepdims: bool = Fa
             f"`norm` has ord={ord!r} over {len(folded)} axes",
             "of vectors there are 1, 2, inf and -inf, e.g. `cy.norm(A, ord=1, axis=0)`",
         )
-    x = x.astype("float64") if kind_of(x.dtype) in "biu" else x
+    dtype = "float64" if kind_of(x.dtype) in "biu" or x.dtype_name in ADDED else x.dtype_name
+    x = x if x.dtype_name == sum_dtype(dtype) else x.astype(sum_dtype(dtype))
     if ord in (None, 2):
         squares = x.real * x.real + x.imag * x.imag if kind_of(x.dtype) == "c" else x * x
-        return apply("sqrt", fold("sum", squares, folded, keepdims))
-    kind = "sum" if ord == 1 else "max" if ord == np.inf else "min"
-    return fold(kind, abs(x), folded, keepdims)
+        size: Any = apply("sqrt", fold("sum", squares, folded, keepdims))
+    else:
+        size = fold("sum" if ord == 1 else "max" if ord == np.inf else "min", abs(x), folded, keepdims)
+    return size.astype(dtype) if dtype != sum_dtype(dtype) else size
 
 
 dispatch.implement(fold=fold)

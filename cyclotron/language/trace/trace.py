@@ -36,6 +36,7 @@ from cyclotron.language.values.scalar_type import ScalarType
 from cyclotron.language.values.scalars import check_adopted, check_dtypes, converted, stored
 from cyclotron.language.values.source_span import here, shape_error, trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
+from cyclotron.support.dtypes import ADDED
 from cyclotron.support.errors import NO_SPAN, ShapeError, Span, TraceError
 
 MOST_REPEATS = 2_500
@@ -134,6 +135,8 @@ class Trace:
                 span=span,
                 help=f"use {', '.join(DTYPES)}",
             )
+        if tile is not None:
+            _check_tiles(f"{what} `{name}`", dtype, span)
         tensor = SymbolicTensor(
             self, name, dtype, scalars, tile, is_input=True, fill=None, span=span, variable=variable
         )
@@ -197,6 +200,8 @@ class Trace:
                 help=f"use {', '.join(DTYPES)}",
             )
         chosen = dtype or default_dtype(self.dtypes_of_arguments())
+        if tile is not None:
+            _check_tiles(f"`{name or 'a tensor'}`", chosen, span)
         if chosen == "bool" and fill is not None:
             fill = bool(fill)
         variable = variable or name or "value"
@@ -489,6 +494,17 @@ def _while_running(value: object, running: Access) -> object:
     if isinstance(value, Increment):
         return replace(value, value=while_running(value.value, running))
     return while_running(element(value), running)
+
+
+def _check_tiles(what: str, dtype: str, span: Span) -> None:
+    """Refuse tiles of floats that `ml_dtypes` adds, whose products NumPy keeps in float32."""
+    if dtype in ADDED:
+        raise ShapeError(
+            f"{what} has tiles of dtype {dtype}",
+            code="CYC120",
+            span=span,
+            help='give it without tiles, or convert it first, e.g. `cy.blocked(x.astype("float32"), tile)`',
+        )
 
 
 def default_dtype(inputs: Sequence[str]) -> str:

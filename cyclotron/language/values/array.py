@@ -41,7 +41,7 @@ from cyclotron.language.values.subscripts import (
     in_cases,
     subscripted,
 )
-from cyclotron.support.dtypes import kind_of
+from cyclotron.support.dtypes import ADDED, kind_of
 from cyclotron.support.errors import Span
 
 ElementAt = Callable[[Sequence[Affine]], Element]
@@ -753,6 +753,8 @@ def _simple_power(base: object, exponent: object) -> SymbolicArray | None:
         return None
     if not isinstance(exponent, (int, float)):
         return None
+    if base.dtype_name in ADDED and isinstance(exponent, float):
+        base = base.astype("float32")  # as NumPy, for which Python's numbers are not weak beside them
     floating = kind_of(base.dtype) in "fc"
     if base.dtype_name == "bool":
         if exponent == 2 and isinstance(exponent, int):

@@ -14,6 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from cyclotron.language.values.dispatch import Arithmetic
 from cyclotron.language.values.source_span import shape_error
 from cyclotron.support.arguments import index_of, shown
+from cyclotron.support.dtypes import advice
 from cyclotron.support.errors import ShapeError
 
 
@@ -202,7 +203,9 @@ def spec(
         name = np.dtype(dtype).name
     except TypeError:
         raise ShapeError(
-            f"{shown(dtype)} is no dtype", code="CYC120", help='give one of NumPy\'s, for example "float64"'
+            f"{shown(dtype)} is no dtype",
+            code="CYC120",
+            help=advice(dtype, 'give one of NumPy\'s, for example "float64"'),
         ) from None
     return Spec(sizes, name, None if tile is None else _tile_shape(tile, len(sizes)))
 

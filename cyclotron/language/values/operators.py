@@ -13,9 +13,9 @@ import numpy as np
 
 from cyclotron import _core
 from cyclotron.language.values.source_span import shape_error
-from cyclotron.support.dtypes import ADDED
+from cyclotron.support.dtypes import advice, is_known
 
-DTYPES = tuple(name for name in _core.dtypes() if name not in ADDED)
+DTYPES = tuple(filter(is_known, _core.dtypes()))
 Typing = Literal["same", "truth", "select", "part", "cast"]
 
 
@@ -89,7 +89,7 @@ def _numpy_function(entry: _core.Operator) -> Callable[..., Any]:
 OPERATORS: Mapping[str, Operator] = {
     entry.name: Operator(_numpy_function(entry), entry.kinds, cast(Typing, entry.typing))
     for entry in _core.operators()
-    if not entry.accumulating and entry.name.removeprefix("to_") not in ADDED
+    if not entry.accumulating and (entry.typing != "cast" or entry.name.removeprefix("to_") in DTYPES)
 }
 
 
@@ -114,7 +114,8 @@ def named_dtype(dtype: object) -> str:
     try:
         return np.dtype(dtype).name  # type: ignore[call-overload, no-any-return]
     except TypeError:
-        raise shape_error("CYC120", f"there is no dtype {dtype!r}", help=f"use {', '.join(DTYPES)}") from None
+        help = advice(dtype, f"use {', '.join(DTYPES)}")
+        raise shape_error("CYC120", f"there is no dtype {dtype!r}", help=help) from None
 
 
 def evaluate(op: str, constants: Sequence[complex], dtype: str | None) -> complex:

@@ -17,6 +17,7 @@ from cyclotron.language.values.region import box
 from cyclotron.language.values.scalar_type import promote, sum_dtype
 from cyclotron.language.values.scalars import converted
 from cyclotron.language.values.source_span import here, shape_error
+from cyclotron.support.dtypes import ADDED
 
 
 def matmul(left: object, right: object) -> SymbolicArray:
@@ -62,7 +63,7 @@ def matmul(left: object, right: object) -> SymbolicArray:
 
     shape = (*batch, *rows, *columns)
     product = LazyArray(shape, wide, element_at, (a, b), costly=True, label="product")
-    return product if wide == dtype else product.astype(dtype)
+    return product if wide == dtype or dtype in ADDED else product.astype(dtype)  # as NumPy's `@`
 
 
 def dot(a: Any, b: Any) -> Any:
@@ -103,7 +104,9 @@ def dot(a: Any, b: Any) -> Any:
             " supported",
             help="use `@`, which multiplies stacks of matrices pair by pair, or `A @ B[k]` in a loop over k",
         )
-    return matmul(left, right)
+    product = matmul(left, right)
+    dtype = promote("multiply", left.type, right.type)[1].dtype
+    return product if product.dtype_name == dtype else product.astype(dtype)
 
 
 def outer(a: Any, b: Any) -> SymbolicArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from cyclotron.language.values.dispatch import SIGNS
 from cyclotron.language.values.operators import OPERATORS, result_dtype
 from cyclotron.language.values.ranges import ValueRange, range_of_operator
 from cyclotron.language.values.source_span import shape_error
-from cyclotron.support.dtypes import is_whole, kind_of
+from cyclotron.support.dtypes import ADDED, is_whole, kind_of
 from cyclotron.support.errors import ShapeError
 
 _PARTS = frozenset(["real", "imag"])
@@ -71,8 +71,8 @@ def literal(value: object) -> tuple[complex, ScalarType] | None:
 
 
 def sum_dtype(dtype: str) -> str:
-    """The dtype in which sums and products of whole arrays are kept: of half precision single (MA-044)."""
-    return "float32" if dtype == "float16" else dtype
+    """The dtype in which sums and products of whole arrays are kept: at least single precision (MA-044)."""
+    return "float32" if dtype == "float16" or dtype in ADDED else dtype
 
 
 def counted_dtype(dtype: str) -> str:
@@ -115,8 +115,14 @@ def promote(op: str, *types: ScalarType) -> tuple[str, ScalarType]:
         return first.dtype, ScalarType(result_dtype(op, first.dtype))
     weak = all(one.weak for one in values)
     samples = [_sample(one, as_integer=weak and op in _ARITHMETIC) for one in values]
-    common = np.result_type(*(one.dtype if isinstance(one, np.ndarray) else one for one in samples))
-    result = common
+    try:
+        result = common = np.result_type(
+            *(one.dtype if isinstance(one, np.ndarray) else one for one in samples)
+        )
+    except TypeError:  # floats of 8 or 16 bits and others, which operators convert all the same
+        if entry.typing not in ("same", "truth"):
+            raise mixed(op, [one.dtype for one in values]) from None
+        result = common = np.asarray((np.add if entry.typing == "truth" else entry.numpy)(*samples)).dtype
     if entry.typing != "select":
         try:
             result = np.asarray(entry.numpy(*samples)).dtype
@@ -124,7 +130,7 @@ def promote(op: str, *types: ScalarType) -> tuple[str, ScalarType]:
             raise undefined(op, common.name) from None
     inner = common if entry.typing in ("truth", "part") else result
     check_fit(values, inner.name)
-    if inner.kind not in entry.kinds:
+    if kind_of(inner) not in entry.kinds:
         raise undefined(op, common.name)
     if f"to_{inner.name}" not in OPERATORS:
         raise unsupported(op, next((one.dtype for one in values if not one.weak), inner.name), inner.name)
@@ -140,6 +146,15 @@ def unsupported(op: str, operand: str, dtype: str) -> ShapeError:
         "CYC121",
         f"`{op}` of {operand} arrays is {dtype} in NumPy, which arrays in kernels do not have",
         help='convert them first, e.g. `x.astype("float64")`',
+    )
+
+
+def mixed(op: str, dtypes: Sequence[str]) -> ShapeError:
+    """The error for an operator on dtypes of which NumPy knows no common one."""
+    return shape_error(
+        "CYC121",
+        f"`{op}` has operands of {' and '.join(dict.fromkeys(dtypes))}, which NumPy does not promote",
+        help='convert them first, e.g. `x.astype("float32")`',
     )
 
 
