@@ -540,3 +540,15 @@ def test_lengths_of_complex_vectors_with_nan_and_infinities():
     expected = [np.linalg.norm(*one) for one in [(u,), (A, None, 0), (u, 1), (u, np.inf)]]
     for found, right in zip(lengths_of_complex(u, A), expected, strict=True):
         np.testing.assert_allclose(found, right, rtol=1e-15)
+
+
+@cy.kernel
+def numbers_of_shapes(u, v):
+    return u.shape[0] // np.int32(3), np.int32(3) * len(u), cy.all(v) ** 2, (v > 1) ** 2
+
+
+def test_shapes_are_numbers_of_python_beside_numbers_of_numpy():
+    u, v = np.ones(7, "int64"), np.array([2.0, 0])
+    right = [7 // np.int32(3), np.int32(3) * 7, np.all(v) ** 2, (v > 1) ** 2]
+    for found, expected in zip(numbers_of_shapes(u, v), right, strict=True):
+        assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist())

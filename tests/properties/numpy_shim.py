@@ -244,13 +244,15 @@ class Namespace:
         """A value apart from what it is assigned to: `u[::2] = u[:3]` reads in NumPy what it has written."""
         return value.copy() if isinstance(value, np.ndarray) else value
 
-    @staticmethod
-    def _chosen(function: Callable[..., Any], *args: Any) -> Any:
+    def _chosen(self, function: Callable[..., Any], *args: Any) -> Any:
         """Python's min or max; as in `_ordered` those of complex NaN are not judged."""
         terms = list(args[0]) if len(args) == 1 else list(args)
         if any(np.iscomplexobj(one) and np.isnan(one) for one in terms):
             raise ValueError("complex NaN in an order")
-        return function(terms)
+        result = function(terms)
+        for one in terms:
+            result = self._in_joint_dtype(result, lambda other=one: other)
+        return result
 
     def _in_joint_dtype(self, value: Any, other: Callable[[], Any]) -> Any:
         """A number that a condition chooses, in the dtype that the docs say it has: of `np.where`."""
@@ -337,15 +339,10 @@ class _WithNoise(ast.NodeTransformer):
         name = type(node.op).__name__
         if name in ("Mult", "Div", "Pow", "MatMult"):
             node.value = _call("_operand", ast.Constant(name), node.value)
-            target = copy.deepcopy(node.target)
-            for one in ast.walk(target):
-                if hasattr(one, "ctx"):
-                    one.ctx = ast.Load()
-            return [node, ast.Assign([copy.deepcopy(node.target)], _call("_unless_infinite", target))]
-        if name in ("Add", "Sub") and isinstance(node.target, ast.Name):
-            started = _call("_started", ast.Name(node.target.id, ast.Load()))
-            return [node, ast.Assign([ast.Name(node.target.id, ast.Store())], started)]
-        return node
+            return _then(node, "_unless_infinite")
+        of_name = isinstance(node.target, ast.Name) and name in ("Add", "Sub")
+        of_element = isinstance(node.target, ast.Subscript) and name == "Add"
+        return _then(node, "_started") if of_name or of_element else node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         self.generic_visit(node)
@@ -393,6 +390,15 @@ class _WithNoise(ast.NodeTransformer):
             call.keywords = node.keywords
             return call
         return node
+
+
+def _then(node: ast.AugAssign, name: str) -> list[ast.stmt]:
+    """An assignment in place, and after it the target as the namespace's function gives it."""
+    target: ast.expr = copy.deepcopy(node.target)
+    for one in ast.walk(target):
+        if hasattr(one, "ctx"):
+            one.ctx = ast.Load()
+    return [node, ast.Assign([copy.deepcopy(node.target)], _call(name, target))]
 
 
 def _later(value: ast.expr) -> ast.Lambda:

@@ -242,7 +242,7 @@ def _sizes(size: int) -> tuple[int, ...]:
 
 
 def _text(size: int) -> str:
-    if isinstance(size, Extent) and size.blocked:
+    if isinstance(size, Extent):
         return f"{size.scalars} elements in tiles of {size.tile}"
     return f"{int(size)} elements"
 

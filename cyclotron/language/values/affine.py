@@ -12,7 +12,6 @@ from typing import Any, NoReturn, SupportsIndex, TypeGuard
 import numpy as np
 
 from cyclotron.language.values import dispatch
-from cyclotron.language.values.blocked import Extent
 from cyclotron.language.values.dispatch import Arithmetic, Method, binary, reflected
 from cyclotron.language.values.source_span import shape_error, trace_error
 from cyclotron.support.dtypes import kind_of
@@ -304,7 +303,7 @@ def affine(value: object) -> Affine | None:
     if not _is_integer(value):
         return None
     number = as_integer(value)
-    if abs(number) > LARGEST and not isinstance(value, Extent):  # of an axis: told when the tensor is lowered
+    if abs(number) > LARGEST:
         raise shape_error(
             "CYC120",
             f"the whole number {number} stands beside indices, which end at 2^62",

@@ -757,8 +757,8 @@ def _simple_power(base: object, exponent: object) -> SymbolicArray | None:
         base = base.astype("float32")  # as NumPy, for which Python's numbers are not weak beside them
     floating = kind_of(base.dtype) in "fc"
     if base.dtype_name == "bool":
-        if exponent == 2 and isinstance(exponent, int):
-            base = base.astype("int8")  # as NumPy's square
+        if exponent == 2 and isinstance(exponent, int) and base.shape:
+            base = base.astype("int8")  # as NumPy's square of arrays
             return combine("multiply", (base, base))
         return None
     if exponent == 2 and (floating or isinstance(exponent, int)):

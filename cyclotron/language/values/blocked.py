@@ -19,21 +19,19 @@ from cyclotron.support.errors import ShapeError
 
 
 class Extent(int):
-    """The number of elements along one axis; remembers the scalars and the tile size of that axis."""
+    """The number of tiles along one axis; remembers the scalars and the tile size of that axis."""
 
     scalars: int
     tile: int
-    blocked: bool
 
-    def __new__(cls, scalars: int, tile: int, blocked: bool) -> Extent:
+    def __new__(cls, scalars: int, tile: int) -> Extent:
         extent = super().__new__(cls, -(-scalars // tile))
         extent.scalars = scalars
         extent.tile = tile
-        extent.blocked = blocked
         return extent
 
-    def __reduce__(self) -> tuple[type[Extent], tuple[int, int, bool]]:
-        return (Extent, (self.scalars, self.tile, self.blocked))
+    def __reduce__(self) -> tuple[type[Extent], tuple[int, int]]:
+        return (Extent, (self.scalars, self.tile))
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +56,7 @@ class Blocked:
     tile_shape: tuple[int, ...]
 
     @property
-    def shape(self) -> tuple[Extent, ...]:
+    def shape(self) -> tuple[int, ...]:
         """The number of tiles along each axis."""
         return extents(self.array.shape, self.tile_shape)
 
@@ -227,10 +225,11 @@ def _sizes(shape: Any) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def extents(scalars: Sequence[int], tile: Sequence[int] | None) -> tuple[Extent, ...]:
-    """Return the shape in elements of a tensor."""
-    sizes = tile if tile is not None else (1,) * len(scalars)
-    return tuple(Extent(n, t, tile is not None) for n, t in zip(scalars, sizes, strict=True))
+def extents(scalars: Sequence[int], tile: Sequence[int] | None) -> tuple[int, ...]:
+    """Return the shape in elements of a tensor: of tiles `Extent`s, of scalars Python's numbers."""
+    if tile is None:
+        return tuple(map(int, scalars))
+    return tuple(Extent(n, t) for n, t in zip(scalars, tile, strict=True))
 
 
 def resolve_shape(
@@ -256,7 +255,7 @@ def resolve_shape(
         tuple(shape) if isinstance(shape, Iterable) and not isinstance(shape, Arithmetic) else (shape,)
     )
     given = None if tile is None else _tile_shape(tile, len(entries))
-    if given is None and not any(isinstance(entry, Extent) and entry.blocked for entry in entries):
+    if given is None and not any(isinstance(entry, Extent) for entry in entries):
         return tuple(_size(entry) for entry in entries), None
     scalars, tiles = [], []
     for entry, size in zip_longest(entries, given or ()):

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from cyclotron.language.values import dispatch
 from cyclotron.language.values.affine import Affine, Index, Region
-from cyclotron.language.values.blocked import Extent, extents
+from cyclotron.language.values.blocked import extents
 from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.context import Recorder
 from cyclotron.language.values.dispatch import Arithmetic
@@ -88,7 +88,7 @@ class Tensor:
         return 0 if self.initial is None else self.initial
 
     @property
-    def shape(self) -> tuple[Extent, ...]:
+    def shape(self) -> tuple[int, ...]:
         """Elements along each axis."""
         return extents(self.scalars, self.tile)
 

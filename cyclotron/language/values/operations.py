@@ -97,7 +97,8 @@ def _changes_nothing(zero: Constant, other: Element, starts: bool) -> bool:
     """Return whether what a zero is added to has the dtype of the sum, and its sign."""
     if other.blocked:
         return True
-    same_sign = starts or other.type.kind not in "fc" or repr(zero.value) == "-0.0"
+    known = isinstance(other, Constant) and repr(other.value) == "-0.0"
+    same_sign = (starts and not known) or other.type.kind not in "fc" or repr(zero.value) == "-0.0"
     return same_sign and promote("add", zero.type, other.type)[1].dtype == other.dtype
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
-from cyclotron.language.values.blocked import Blocked, Extent
+from cyclotron.language.values.blocked import Blocked
 from cyclotron.language.values.dispatch import IN_PLACE, in_place
 from cyclotron.language.values.dynamic_slices import (
     Bound,
@@ -110,7 +110,8 @@ class ScalarView(np.ndarray):
         if has_bounds_of_data(key, np.ndarray):
             _assign_by_bounds(self, key, value)
         else:  # arrays without axes, as arguments too, wrap around where NumPy's scalars are refused
-            super().__setitem__(key, np.asarray(value) if isinstance(value, np.integer) else value)
+            whole = isinstance(value, np.integer) or (isinstance(value, Value) and not value.ndim)
+            super().__setitem__(key, np.asarray(value) if whole else value)
 
 
 class ReferenceRagged(NDArrayOperatorsMixin):
@@ -271,7 +272,7 @@ class BlockedView:
         self.blocked = blocked
 
     @property
-    def shape(self) -> tuple[Extent, ...]:
+    def shape(self) -> tuple[int, ...]:
         """The number of tiles along each axis."""
         return self.blocked.shape
 

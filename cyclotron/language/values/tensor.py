@@ -18,7 +18,6 @@ from cyclotron.language.values.array import (
     combine,
     update_in_place,
 )
-from cyclotron.language.values.blocked import Extent
 from cyclotron.language.values.broadcasting import Shape
 from cyclotron.language.values.dispatch import Array, in_place
 from cyclotron.language.values.nodes import Access, Element, Tensor
@@ -149,7 +148,7 @@ class TransposedTensor:
         return self._tensor
 
     @property
-    def shape(self) -> tuple[Extent, ...]:
+    def shape(self) -> tuple[int, ...]:
         """Elements along each axis."""
         return self._tensor.shape[::-1]
 
