@@ -11,6 +11,15 @@
 #include "detail.hpp"
 
 namespace cyclotron::poly {
+namespace detail {
+
+struct CurrentAnalysis {
+  Context context;
+  std::string subject;
+  bool has_budget = false;  ///< Its own, so that contexts of limited effort are this one too.
+};
+
+}  // namespace detail
 
 using detail::checked;
 using detail::forgive;
@@ -87,14 +96,8 @@ Owned<isl_aff> coordinate_form(const Context& context, std::size_t dimensions, s
 
 constexpr auto most_operations = 40'000'000UL;
 
-struct CurrentAnalysis {
-  Context context;
-  std::string subject;
-  bool has_budget = false;  ///< Its own, so that contexts of limited effort are this one too.
-};
-
 // Contexts are made many calls below the seam at which an analysis begins.
-thread_local std::optional<CurrentAnalysis> current;
+thread_local std::optional<detail::CurrentAnalysis> current;
 
 /// Tells whether isl reads the text, however many operations it may take. That it does not is the caller's to report.
 bool is_well_formed(const Context& context, const std::string& text) {
@@ -125,7 +128,7 @@ Context::Context(unsigned long operation_limit) : ctx_(isl_ctx_alloc(), isl_ctx_
 }
 
 Analysis::Analysis(const std::string& subject, unsigned long operation_limit) : outermost_(!current) {
-  if (outermost_) current = CurrentAnalysis{Context(operation_limit), subject};
+  if (outermost_) current = detail::CurrentAnalysis{Context(operation_limit), subject};
 }
 
 Analysis::~Analysis() {
@@ -136,10 +139,10 @@ Analysis::~Analysis() {
 
 struct EffortBudget::State {
   explicit State(unsigned long operations) : limit(operations), before(current) {
-    current = CurrentAnalysis{Context(most_operations), before ? before->subject : "", true};
+    current = detail::CurrentAnalysis{Context(most_operations), before ? before->subject : "", true};
   }
   EffortLimit limit;
-  std::optional<CurrentAnalysis> before;
+  std::optional<detail::CurrentAnalysis> before;
 };
 
 EffortBudget::EffortBudget(unsigned long operations) : state_(std::make_unique<State>(operations)) {}
