@@ -409,3 +409,31 @@ def between_other_elements(x):
 def test_elements_keep_what_they_were(kernel):
     x = np.array([1.0, -2.0, 3.0, 4.0, 5.0])
     np.testing.assert_array_equal(kernel(x), kernel.reference(x.copy()))
+
+
+@cy.kernel
+def empty_beside_one_term(A):
+    L = cy.zeros_like(A)
+    for j in range(1):
+        L[j, j] = A[j, j] - (sum(L[j, k] for k in range(1)) + sum(L[j, k] for k in range(1, j)))
+    return L
+
+
+@cy.kernel
+def several_ranges_of_one_name(y, x):
+    for i in range(2):
+        y[i] = y[i] + x[i]
+    for i in range(4):
+        x[i] = (
+            sum(y[k] for k in range(i, 5))
+            + sum(y[k] for k in range(1, i)) * 2
+            + sum(y[k] for k in range(3)) * 4
+        )
+    return x, y
+
+
+@pytest.mark.parametrize(
+    ("kernel", "shapes"), [(empty_beside_one_term, [(3, 3)]), (several_ranges_of_one_name, [(5,), (4,)])]
+)
+def test_sums_over_several_ranges_read_one_array_by_one_name(kernel, shapes):
+    agree(kernel, *(integers(*shape) for shape in shapes), schedules=(None,))

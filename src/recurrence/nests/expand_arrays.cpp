@@ -305,7 +305,7 @@ class Expansion {
       const bool several = !cases.empty() && cases.front().sources[r] == nullptr;
       const auto same = std::ranges::find_if(reads_[s], [&](const Read& read) {
         return nest_.system.at(read.expr).node == nest_.system.at(reads_[s][r].expr).node &&
-               read.scope.names == reads_[s][r].scope.names;
+               read.scope.names == reads_[s][r].scope.names && read.scope.points == reads_[s][r].scope.points;
       });
       const auto first = static_cast<std::size_t>(same - reads_[s].begin());
       apart.push_back(!several ? TensorId() : first < r ? apart[first] : set_apart(s, reads_[s][r]));
