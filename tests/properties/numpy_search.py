@@ -106,7 +106,7 @@ class Judge:
             return Finding("undefined", str(error)[:60])
         except Exception as error:
             found = self.illegal(kernel, arguments, error)
-            if found.outcome != "accepted" or not isinstance(error, ZeroDivisionError):
+            if found.outcome != "accepted" or not isinstance(error, ZeroDivisionError | ValueError):
                 return found
             # What nothing uses is not computed.
             return (

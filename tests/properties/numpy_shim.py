@@ -90,6 +90,7 @@ class Namespace:
         self, noise: np.random.Generator | None = None, run: int = 0, *, divides_by_zero: bool = False
     ) -> None:
         self._noise = noise
+        self._unjudged = (np.nan, 1.0)[run % 2]  # differs from what it stands for in one run at least
         self._divides_by_zero = divides_by_zero  # with any result
         self._signs = ((1.0,), (-1.0,), (1.0, -1.0))[min(run, 2)]  # of zeros that have either
         self.has_joined = False  # whether a number that a condition chooses got another dtype
@@ -156,10 +157,13 @@ class Namespace:
             return self._summed(function, a, b)
         try:
             result = function(a, b)
-        except ZeroDivisionError:
-            if self._divides_by_zero and self._noise is not None:
-                return int(self._noise.integers(1, 1000))
-            raise
+        except (ZeroDivisionError, ValueError) as error:
+            refused = isinstance(error, ZeroDivisionError) or "negative integer powers" in str(error)
+            if not (refused and self._divides_by_zero and self._noise is not None):
+                raise
+            shape = np.broadcast_shapes(np.shape(a), np.shape(b))
+            drawn = self._noise.integers(1, 1000, shape)
+            return drawn.astype(np.result_type(a, b)) if shape else int(drawn)
         exact = np.ndim(b) == 0 and b in (0, 1, 2) and not np.iscomplexobj(result)
         if name == "Pow" and not exact:
             return self._function(function, (a, b), {})
@@ -202,7 +206,8 @@ class Namespace:
             plain = np.isfinite(result) & (result != 0)
             for one in args:
                 plain = plain & np.isfinite(one) & (np.asarray(one) != 0)
-            return np.where(plain, self._blurred(result), np.nan).astype(np.asarray(result).dtype)[()]
+            moved = np.where(plain, self._blurred(result), self._unjudged)
+            return moved.astype(np.asarray(result).dtype)[()]
 
     def _either_zero(self, result: Any) -> Any:
         """Of 0.0 and -0.0 NumPy's maximum is either, by how its loop is vectorized; so is a sum of -0.0."""
@@ -275,12 +280,12 @@ class Namespace:
         taken, rest = (then, other) if test else (other, then)
         return self._in_joint_dtype(taken(), rest)
 
-    def _sum_of_some(self, terms: Iterable[Any]) -> Any:
-        """Python's sum of the terms that data choose: of none it has another type."""
+    def _fold_of_some(self, fold: Callable[[Any], Any], terms: Iterable[Any]) -> Any:
+        """Python's sum or product of the terms that data choose: of none it has another type."""
         whole = list(terms)
         if not whole:
             raise ValueError("data leave out all terms")
-        return self._started(sum(whole))
+        return self._started(fold(whole)) if fold is sum else fold(whole)
 
     def _summed(self, function: Any, *args: Any, **options: Any) -> Any:
         result = function(*args, **options)
@@ -373,13 +378,12 @@ class _WithNoise(ast.NodeTransformer):
             return _call("_if_complex", node, ast.Tuple([node.args[0]], ast.Load()))
         if isinstance(called, ast.Name) and called.id in ("max", "min") and not node.keywords:
             return _call("_chosen", called, *node.args)
-        if isinstance(called, ast.Name) and called.id == "sum" and isinstance(node.args[0], ast.GeneratorExp):
-            some = any(
-                isinstance(one, ast.Subscript)
-                for test in node.args[0].generators[0].ifs
-                for one in ast.walk(test)
-            )
-            return _call("_sum_of_some" if some else "_started", node.args[0] if some else node)
+        is_sum = isinstance(called, ast.Name) and called.id == "sum"
+        if (is_sum or ast.unparse(called) == "math.prod") and isinstance(node.args[0], ast.GeneratorExp):
+            tests = node.args[0].generators[0].ifs
+            if any(isinstance(one, ast.Subscript) for test in tests for one in ast.walk(test)):
+                return _call("_fold_of_some", called, node.args[0])
+            return _call("_started", node) if is_sum else node
         if isinstance(called, ast.Attribute) and called.attr in (*FUNCTIONS, *SUMS):
             if isinstance(called.value, ast.Name) and called.value.id in ("cy", "np", "math"):
                 if called.value.id == "math" and called.attr in SUMS:
