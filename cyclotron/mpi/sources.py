@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron.language.values.operators import DTYPES
+from cyclotron.language.values.operators import DTYPES, USUAL_DTYPES
 from cyclotron.mpi.arena import MappedArrays
 from cyclotron.support.arguments import whole_number
 from cyclotron.support.errors import ExecutionError, ShapeError
@@ -72,7 +72,7 @@ def require_numbers(array: NDArray[Any]) -> None:
         raise ShapeError(
             f"an array of shape {array.shape} and dtype {array.dtype} is not distributed",
             code="CYC734",
-            help=f"it has at least one dimension, and one of the dtypes {', '.join(DTYPES)}",
+            help=f"it has at least one dimension, and one of the dtypes {', '.join(USUAL_DTYPES)}",
         )
 
 

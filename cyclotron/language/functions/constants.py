@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from cyclotron.language.functions.grids import c_, mgrid, ogrid, r_
-from cyclotron.language.values.operators import DTYPES
-from cyclotron.support.dtypes import ADDED
+from cyclotron.language.values.operators import USUAL_DTYPES
 
 _NUMBERS = ("e", "euler_gamma", "inf", "nan", "newaxis", "pi")
 _CLASSES = (
@@ -38,4 +37,4 @@ CONSTANTS: Mapping[str, Any] = {
     "r_": r_,
 }
 """The values of `cyclotron` under NumPy's names, for kernels with ``import cyclotron as np``."""
-assert {f"{name}_" if name == "bool" else name for name in DTYPES if name not in ADDED} <= {*_CLASSES}
+assert {f"{name}_" if name == "bool" else name for name in USUAL_DTYPES} <= {*_CLASSES}

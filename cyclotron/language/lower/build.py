@@ -33,11 +33,10 @@ from cyclotron.language.values.nodes import (
 )
 from cyclotron.language.values.region import AffineTuple, RegionList, affine_tuple, is_empty, region_list
 from cyclotron.language.values.source_span import block_of
-from cyclotron.support.errors import ShapeError, Span, TraceError
+from cyclotron.support.errors import Span, TraceError
 
 SpanTuple = tuple[str, int, int, int, int, int]
 """A span, and the number of its block: `block_of`."""
-_MOST_SCALARS = 2**62  # of an axis: where the core's arithmetic on sizes ends
 
 
 class SystemBuilder(Protocol):
@@ -171,14 +170,6 @@ def _write(trace: Trace, equations: Sequence[Statement], builder: SystemBuilder)
         tensor = next(results) if declared in names else declared
         role = "input" if tensor.is_input else "output" if tensor in names else "local"
         name = names.get(tensor, tensor.unique_name)
-        for size in tensor.scalars:
-            if size >= _MOST_SCALARS:
-                raise ShapeError(
-                    f"an axis of `{tensor.name}` has {size} elements, not fewer than 2^62",
-                    code="CYC122",
-                    span=tensor.span,
-                    help="make it smaller",
-                )
         tile = None if tensor.tile is None else list(tensor.tile)
         ids[tensor] = builder.add_tensor(
             name, tensor.dtype_name, role, list(tensor.scalars), tile, _place(tensor.span), tensor.name

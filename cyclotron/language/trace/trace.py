@@ -31,7 +31,7 @@ from cyclotron.language.values.nodes import (
     accesses,
 )
 from cyclotron.language.values.operations import apply, element
-from cyclotron.language.values.operators import DTYPES
+from cyclotron.language.values.operators import DTYPES, USUAL_DTYPES
 from cyclotron.language.values.scalar_type import ScalarType
 from cyclotron.language.values.scalars import check_adopted, check_dtypes, converted, stored
 from cyclotron.language.values.source_span import here, shape_error, trace_error
@@ -40,6 +40,7 @@ from cyclotron.support.dtypes import ADDED
 from cyclotron.support.errors import NO_SPAN, ShapeError, Span, TraceError
 
 MOST_REPEATS = 2_500
+_MOST_SCALARS = 2**62  # of an axis: where the core's arithmetic on sizes ends
 
 
 @dataclass
@@ -133,8 +134,9 @@ class Trace:
                 f"{what} `{name}` has dtype {dtype}",
                 code="CYC120",
                 span=span,
-                help=f"use {', '.join(DTYPES)}",
+                help=f"use {', '.join(USUAL_DTYPES)}",
             )
+        _check_sizes(name, scalars, span)
         if tile is not None:
             _check_tiles(f"{what} `{name}`", dtype, span)
         tensor = SymbolicTensor(
@@ -197,9 +199,10 @@ class Trace:
                 f"`{name or 'a tensor'}` is declared with dtype {dtype}",
                 code="CYC120",
                 span=span,
-                help=f"use {', '.join(DTYPES)}",
+                help=f"use {', '.join(USUAL_DTYPES)}",
             )
         chosen = dtype or default_dtype(self.dtypes_of_arguments())
+        _check_sizes(name or "a tensor", scalars, span)
         if tile is not None:
             _check_tiles(f"`{name or 'a tensor'}`", chosen, span)
         if chosen == "bool" and fill is not None:
@@ -494,6 +497,17 @@ def _while_running(value: object, running: Access) -> object:
     if isinstance(value, Increment):
         return replace(value, value=while_running(value.value, running))
     return while_running(element(value), running)
+
+
+def _check_sizes(name: str, scalars: Sequence[int], span: Span) -> None:
+    for size in scalars:
+        if size >= _MOST_SCALARS:
+            raise ShapeError(
+                f"an axis of `{name}` has {size} elements, not fewer than 2^62",
+                code="CYC122",
+                span=span,
+                help="make it smaller",
+            )
 
 
 def _check_tiles(what: str, dtype: str, span: Span) -> None:

@@ -16,7 +16,7 @@ from cyclotron.language.values.dispatch import Array, PartialArray
 from cyclotron.language.values.guarded import guarded_where
 from cyclotron.language.values.host_arrays import constant
 from cyclotron.language.values.nodes import Access, Constant, Element, Reduce, strip_transpose
-from cyclotron.language.values.operators import DTYPES, OPERATORS, named_dtype
+from cyclotron.language.values.operators import OPERATORS, USUAL_DTYPES, named_dtype
 from cyclotron.language.values.refusals import inverted
 from cyclotron.language.values.scalar_type import ScalarType, literal, promote
 from cyclotron.language.values.scalars import (
@@ -205,7 +205,7 @@ def cast(value: object, dtype: DTypeLike) -> Element:
         raise shape_error(
             "CYC120",
             f"a value is converted to dtype {name}",
-            help=f"use {', '.join(DTYPES[:-1])} or {DTYPES[-1]}",
+            help=f"use {', '.join(USUAL_DTYPES[:-1])} or {USUAL_DTYPES[-1]}",
         )
     return apply(f"to_{name}", operand)
 

@@ -13,9 +13,11 @@ import numpy as np
 
 from cyclotron import _core
 from cyclotron.language.values.source_span import shape_error
-from cyclotron.support.dtypes import advice, is_known
+from cyclotron.support.dtypes import ADDED, advice, is_known
 
 DTYPES = tuple(filter(is_known, _core.dtypes()))
+USUAL_DTYPES = tuple(name for name in DTYPES if name not in ADDED)
+"""Those that messages list, the same wherever `ml_dtypes` is installed."""
 Typing = Literal["same", "truth", "select", "part", "cast"]
 
 
@@ -114,7 +116,7 @@ def named_dtype(dtype: object) -> str:
     try:
         return np.dtype(dtype).name  # type: ignore[call-overload, no-any-return]
     except TypeError:
-        help = advice(dtype, f"use {', '.join(DTYPES)}")
+        help = advice(dtype, f"use {', '.join(USUAL_DTYPES)}")
         raise shape_error("CYC120", f"there is no dtype {dtype!r}", help=help) from None
 
 
