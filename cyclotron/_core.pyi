@@ -632,7 +632,15 @@ class OperationGraph:
     """Operators point by point, with what each waits for."""
     def __len__(self) -> int: ...
     def least_time(
-        self, pes: Annotated[ArrayLike, numpy.int64], *, distance: str, hop: int, at_most: int
+        self,
+        pes: Annotated[ArrayLike, numpy.int64],
+        *,
+        distance: str,
+        hop: int,
+        at_most: int,
+        words_per_cycle: int = 4611686018427387904,
+        memories_of: Machine | None = None,
+        ordered: bool = True,
     ) -> int:
         """Cycles that no program goes below whose operators run in these PEs."""
     @property

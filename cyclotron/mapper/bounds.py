@@ -199,14 +199,18 @@ class LeastTime:
     later: fill, work and drain in one bound. A value that another PE computes comes over links, so many hops
     as they are apart at least, or over a network. Of a PE alone the least time is that of the preemptive
     schedule by the longest way to the end (Jackson 1955; Carlier 1982), which no order of its program beats.
+    What a memory serves loads each element of an input at least once, in a PE that uses it or at an end of a
+    line of the grid, and stores those of outputs: latency, words through ports, and loads under way count.
 
     Parameters
     ----------
     system : _core.System
     machine : Machine
+    fix : Schedule
+        Where it gives inputs a place, or says how one moves, loads are not counted.
     """
 
-    def __init__(self, system: _core.System, machine: Machine) -> None:
+    def __init__(self, system: _core.System, machine: Machine, fix: Schedule) -> None:
         self.graph = _core.operation_graph(system, machine.to_core(), most=_MOST_POINTS)
         self._kinds = self.graph.kinds if self.graph is not None else []
         self._overlap = machine.pe.overlap
@@ -216,6 +220,12 @@ class LeastTime:
         chips = [machine.chiplets.link] if machine.chiplets else []
         links = [machine.link, *machine.links.values(), *maps, *chips]
         networks = [machine.broadcast, *machine.broadcasts.values()]
+        self._memories = None if fix.places or fix.movements else machine.to_core()
+        self._words_per_cycle = max(
+            *(link.words_per_cycle for link in (*links, *networks)),
+            *(memory.bandwidth for memory in machine.memories.values()),
+            1,
+        )
         self._hop = min(link.latency for link in links)
         self._at_most = min(
             *(network.latency for network in networks),
@@ -230,7 +240,7 @@ class LeastTime:
             return 0
         return self._least(self.graph, np.zeros((len(self.graph), 0), np.int64))
 
-    def cycles(self, placed: PlacedWork, shares: Sequence[Fold | None]) -> int:
+    def cycles(self, placed: PlacedWork, shares: Sequence[Fold | None], *, ordered: bool) -> int:
         """Return a lower bound on the cycles of all mappings with this placement; 0 where none is known.
 
         Parameters
@@ -238,6 +248,8 @@ class LeastTime:
         placed : PlacedWork
         shares : sequence of Fold or None
             Of all dimensions of the grid.
+        ordered : bool
+            Whether the terms of sums come in the kernel's order. Else no operator waits for another.
         """
         options = [placed.alignments(d, share) for d, share in enumerate(shares)]
         tried = math.prod(map(len, options))
@@ -245,7 +257,7 @@ class LeastTime:
         if self.graph is None or self._overlap or not plain or tried * len(self.graph) > _MOST_NODES:
             return 0
         return min(
-            self._least(self.graph, self._pes(len(self.graph), placed.space, axes, shares))
+            self._least(self.graph, self._pes(len(self.graph), placed.space, axes, shares), ordered)
             for axes in itertools.product(*options)
         )
 
@@ -263,8 +275,18 @@ class LeastTime:
                     pes[kind["nodes"], d] = _owners(values, axes[d], shares[d])
         return pes
 
-    def _least(self, graph: _core.OperationGraph, pes: NDArray[np.int64]) -> int:
-        return int(graph.least_time(pes, distance=self._distance, hop=self._hop, at_most=self._at_most))
+    def _least(self, graph: _core.OperationGraph, pes: NDArray[np.int64], ordered: bool = True) -> int:
+        return int(
+            graph.least_time(
+                pes,
+                distance=self._distance,
+                hop=self._hop,
+                at_most=self._at_most,
+                words_per_cycle=self._words_per_cycle,
+                memories_of=self._memories,
+                ordered=ordered,
+            )
+        )
 
 
 class Bounds:
@@ -281,7 +303,7 @@ class Bounds:
     def __init__(self, system: _core.System, machine: Machine, fix: Schedule) -> None:
         self._system, self._machine = system, machine
         self._placed: dict[tuple[str, ...], PlacedWork] = {}
-        self._time = LeastTime(system, machine)
+        self._time = LeastTime(system, machine, fix)
         self._ordered = not fix.reorders_reductions
         self._times: dict[tuple[Any, ...], int] = {}
         self.chain = self._time.chain if self._ordered else 0
@@ -293,6 +315,11 @@ class Bounds:
             self._placed[space] = PlacedWork(self._system, self._machine, space)
         return self._placed[space]
 
+    @property
+    def operators(self) -> int:
+        """Operators that the least time of a placement is computed of."""
+        return 0 if self._time.graph is None else len(self._time.graph)
+
     def anywhere(self, pes: int) -> int:
         """Return a bound by work for all placements on so many PEs."""
         return -(-self.total // max(pes, 1))
@@ -301,9 +328,19 @@ class Bounds:
         """Return a bound by work for all mappings with this space, and its first dimensions shared out so."""
         return self.placed(space).cycles(shares, most)
 
-    def least_time(self, space: tuple[str, ...], shares: Sequence[Fold | None]) -> int:
-        """Return a bound for all mappings with this space and these folds that keep the order of sums."""
-        key = (space, tuple(shares))
+    def least_time(self, space: tuple[str, ...], shares: Shares, *, ordered: bool = True) -> int:
+        """Return a bound for all mappings with this space and these folds.
+
+        Parameters
+        ----------
+        space : tuple of str
+        shares : sequence of Fold or None
+        ordered : bool
+            False: for those that rotate sums, too.
+        """
+        if not self._ordered:
+            return 0
+        key = (space, tuple(shares), ordered)
         if key not in self._times:
-            self._times[key] = self._time.cycles(self.placed(space), shares) if self._ordered else 0
+            self._times[key] = self._time.cycles(self.placed(space), shares, ordered=ordered)
         return self._times[key]

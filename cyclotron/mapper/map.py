@@ -43,8 +43,9 @@ def map(
     """Search for the best mapping of a kernel on a machine, and prove how far from the best it may be.
 
     Placements in all orders, folds of every size, movements of each tensor, rotations and orders of time are
-    branched on; a lower bound from exact counts of operations, and from the longest chain of them, prunes
-    what cannot be better than the best so far; what it leaves is compiled and simulated, time alone. When
+    branched on; a lower bound from exact counts of operations, from the longest chain of them, and from the
+    words that memories load and store, prunes what cannot be better than the best so far; what it leaves is
+    compiled and simulated, time alone. When
     the search ends, for whatever reason, the least bound of what is left is proven for all of it. Ctrl-C
     ends it, too. The same call with the same number of `candidates`, and no `time_limit`, finds the same.
 
@@ -214,7 +215,7 @@ def _limits_of(problem: Problem, best: Measured) -> dict[str, int]:
     inside = ", ".join(schedule.space_indices) or "nothing"
     return {
         "the longest chain of operators that wait": 0 if best.schedule.rotations else bounds.chain,
-        "operators in their PEs, each after what it waits for, and with ways of values: fill, work, drain": (
+        "operators in their PEs, after what they wait for: fill, work, drain, ways and loads of values": (
             problem.space.proven(Partial(best.schedule.space_indices, tuple(shares)))
         ),
         f"operators of the busiest PE, with {inside} in space": placed.cycles(shares, problem.space.most),

@@ -17,8 +17,9 @@ from cyclotron.schedule.schedule import Schedule
 
 __all__ = ["Limits", "Outcome", "Problem", "search"]
 
-# Nodes of the least bounds that are looked into beside each promising one.
-_TIGHTENED = 4
+# Nodes of the least bounds that are looked into beside each promising one, and operators of these together,
+# at most: about as long as a mapping takes to compile.
+_TIGHTENED, _MOST_OPERATORS = 64, 60_000
 
 
 @dataclass(frozen=True)
@@ -161,9 +162,7 @@ class Search:
 
     def _step(self) -> None:
         """Look into the most promising node; closed at the end, it stays open where that is interrupted."""
-        for _ in range(_TIGHTENED):
-            if not self._tighten():
-                break
+        self._tighten_some()
         self._turn = 1 - self._turn
         promising = self._promising[self._turn] or self._promising[1 - self._turn]
         if not promising:
@@ -182,6 +181,14 @@ class Search:
             for child in space.children(node.partial):
                 self._push(node.problem, child, node, guess)
         del self._nodes[node.number]
+
+    def _tighten_some(self) -> None:
+        operators = 0
+        for _ in range(_TIGHTENED):
+            node = self._least_open()
+            if operators > _MOST_OPERATORS or node is None or not self._tighten():
+                return
+            operators += node.problem.space.bounds.operators
 
     def _tighten(self) -> bool:
         """Prove more of what is open with the least bound, uncompiled; False where there is no more."""

@@ -173,13 +173,14 @@ class Space:
     def proven(self, partial: Partial) -> int:
         """Return the bound with the least time of the operators in their PEs, where these are chosen.
 
-        Rotations change the order of sums: a placement that may have some is left to `bound`.
+        Rotations change the order of sums: of a placement that may have some, nothing waits.
         """
         bound = self.bound(partial)
-        if not self.is_placed(partial) or self._may_rotate(partial):
+        if not self.is_placed(partial):
             return bound
         assert partial.space is not None
-        return max(bound, self.bounds.least_time(partial.space, partial.shares))
+        ordered = not self._may_rotate(partial)
+        return max(bound, self.bounds.least_time(partial.space, partial.shares, ordered=ordered))
 
     def completed(self, partial: Partial) -> Partial:
         """Return the mapping with the rest left to the compiler; space and folds are chosen."""

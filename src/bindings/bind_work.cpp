@@ -2,6 +2,8 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <optional>
+
 #include <cyclotron/driver/least_time.hpp>
 #include <cyclotron/driver/work.hpp>
 
@@ -38,7 +40,9 @@ Dicts kinds_of(const recurrence::OperationGraph& graph) {
 using Pes = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
 
 std::int64_t least_time_of(const recurrence::OperationGraph& graph, const Pes& pes,
-                           const std::string& distance, std::int64_t hop, std::int64_t at_most) {
+                           const std::string& distance, std::int64_t hop, std::int64_t at_most,
+                           std::int64_t words_per_cycle, const std::optional<machine::Machine>& machine,
+                           bool ordered) {
   if (pes.ndim() != 2 || static_cast<std::size_t>(pes.shape(0)) != graph.cycles.size())
     throw py::value_error("pes has a row for each node");
   using Kind = driver::Distance::Kind;
@@ -47,8 +51,11 @@ std::int64_t least_time_of(const recurrence::OperationGraph& graph, const Pes& p
                                             : Kind::any;
   const std::vector<std::int64_t> values(pes.data(), pes.data() + pes.size());
   const auto dimensions = static_cast<std::size_t>(pes.shape(1));
-  return interruptibly(
-      {}, [&](const auto&) { return driver::least_time(graph, values, dimensions, {kind, hop, at_most}); });
+  const auto ports = machine ? driver::Ports{machine->memories, machine->grid} : driver::Ports{};
+  return interruptibly({}, [&](const auto&) {
+    return driver::least_time(graph, values, dimensions, {kind, hop, at_most, words_per_cycle}, ports,
+                              ordered);
+  });
 }
 
 }  // namespace
@@ -68,7 +75,9 @@ void bind_work(py::module_& module) {
       .def("__len__", [](const Graph& graph) { return graph.cycles.size(); })
       .def_property_readonly("kinds", kinds_of, "Of those that no schedule moves, indices, points and nodes.")
       .def("least_time", least_time_of, py::arg("pes"), py::kw_only(), py::arg("distance"), py::arg("hop"),
-           py::arg("at_most"), "Cycles that no program goes below whose operators run in these PEs.");
+           py::arg("at_most"), py::arg("words_per_cycle") = std::int64_t{1} << 62,
+           py::arg("memories_of") = std::optional<machine::Machine>(), py::arg("ordered") = true,
+           "Cycles that no program goes below whose operators run in these PEs.");
   module.attr("ANYWHERE") = driver::anywhere;
   module.def(
       "operation_graph",

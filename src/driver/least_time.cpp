@@ -6,13 +6,16 @@
 #include <span>
 #include <utility>
 
+#include "port_traffic.hpp"
+
 namespace cyclotron::driver {
 
 namespace {
 
 using Pe = std::span<const std::int64_t>;
 
-std::int64_t way(Pe from, Pe to, const Distance& distance) {
+/// The cycles of a value of so many words on its way.
+std::int64_t way(Pe from, Pe to, const Distance& distance, std::int64_t words) {
   std::int64_t sum = 0, largest = 0;
   for (std::size_t d = 0; d < from.size(); ++d) {
     if (from[d] == anywhere || to[d] == anywhere) continue;
@@ -24,15 +27,13 @@ std::int64_t way(Pe from, Pe to, const Distance& distance) {
   const auto hops = distance.kind == Distance::Kind::manhattan ? sum
                     : distance.kind == Distance::Kind::largest ? largest
                                                                : 1;
-  return std::min(hops * distance.hop, distance.at_most);
+  const auto behind = (words - 1) / distance.words_per_cycle;  // the last word comes after the first
+  return std::min(hops * (distance.hop + behind), distance.at_most + behind);
 }
 
-struct Job {
-  std::int64_t release = 0, cycles = 0, after = 0;
-};
+}  // namespace
 
-/// The least time of one PE that may interrupt its operators.
-std::int64_t alone(std::vector<Job>& jobs) {
+std::int64_t least_time_alone(std::vector<Job>& jobs) {
   std::ranges::sort(jobs, {}, &Job::release);
   std::priority_queue<std::pair<std::int64_t, std::int64_t>> ready;  // way to the end, cycles that are left
   std::int64_t now = 0, result = 0;
@@ -49,27 +50,28 @@ std::int64_t alone(std::vector<Job>& jobs) {
   return result;
 }
 
-}  // namespace
-
 std::int64_t least_time(const recurrence::OperationGraph& graph, const std::vector<std::int64_t>& pes,
-                        std::size_t dimensions, const Distance& distance) {
+                        std::size_t dimensions, const Distance& distance, const Ports& ports, bool ordered) {
   const auto count = graph.cycles.size();
   const auto pe = [&](std::size_t node) { return Pe(pes).subspan(node * dimensions, dimensions); };
-  std::vector<std::int64_t> release(count), after(count);
+  const PortTraffic traffic(graph, pes, dimensions, ports, !ordered);
+  auto release = traffic.arrivals();
+  auto after = traffic.departures();
+  const auto first = [&](std::size_t node) { return ordered ? graph.first[node] : graph.first[node + 1]; };
   std::int64_t result = 0;
   for (std::size_t node = 0; node < count; ++node) {
-    for (auto at = graph.first[node]; at < graph.first[node + 1]; ++at) {
+    for (auto at = first(node); at < graph.first[node + 1]; ++at) {
       const auto before = graph.waits_for[at];
-      release[node] = std::max(release[node],
-                               release[before] + graph.cycles[before] + way(pe(before), pe(node), distance));
+      release[node] = std::max(release[node], release[before] + graph.cycles[before] +
+                                                  way(pe(before), pe(node), distance, graph.words[before]));
     }
-    result = std::max(result, release[node] + graph.cycles[node]);
+    result = std::max(result, release[node] + graph.cycles[node] + after[node]);
   }
   for (auto node = count; node-- > 0;) {
-    for (auto at = graph.first[node]; at < graph.first[node + 1]; ++at) {
+    for (auto at = first(node); at < graph.first[node + 1]; ++at) {
       const auto before = graph.waits_for[at];
-      after[before] =
-          std::max(after[before], way(pe(before), pe(node), distance) + graph.cycles[node] + after[node]);
+      after[before] = std::max(after[before], way(pe(before), pe(node), distance, graph.words[before]) +
+                                                  graph.cycles[node] + after[node]);
     }
   }
   std::map<std::vector<std::int64_t>, std::vector<Job>> jobs;
@@ -79,8 +81,8 @@ std::int64_t least_time(const recurrence::OperationGraph& graph, const std::vect
       continue;
     jobs[{place.begin(), place.end()}].push_back({release[node], graph.cycles[node], after[node]});
   }
-  for (auto& [place, own] : jobs) result = std::max(result, alone(own));
-  return result;
+  for (auto& [place, own] : jobs) result = std::max(result, least_time_alone(own));
+  return std::max(result, traffic.least_time(release, after));
 }
 
 }  // namespace cyclotron::driver

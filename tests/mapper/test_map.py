@@ -244,7 +244,7 @@ def test_time_that_is_up_and_an_interrupt_keep_the_best(monkeypatch):
     assert found.report.tried == 4
     assert 0 < found.bound <= found[0].cycles
     monkeypatch.undo()
-    whole = cy.map(case.kernel, *case.args, machine=SMALL, candidates=60, time_limit=None)
+    whole = cy.map(case.kernel, *case.args, machine=SMALL, candidates=20, time_limit=None)
     assert found.bound <= whole[0].cycles
     ticks = itertools.count()
     monkeypatch.setattr(search.time, "monotonic", lambda: float(next(ticks)))

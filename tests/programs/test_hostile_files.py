@@ -58,12 +58,13 @@ def read_with_large_numbers():
     resource.setrlimit(resource.RLIMIT_AS, (1 << 32, 1 << 32))
     for program in programs:
         data = program.core.to_bytes()
-        for path in numbers(mutants.text_of(data)[0]):
+        text, values = mutants.text_of(data)
+        for path in list(numbers(text)):
+            holder = text
+            for key in path[:-1]:
+                holder = holder[key]
+            usual = holder[path[-1]]
             for large in LARGE:
-                text, values = mutants.text_of(data)
-                holder = text
-                for key in path[:-1]:
-                    holder = holder[key]
                 holder[path[-1]] = large
                 try:
                     str(mutants.read(mutants.changed_file(data, text, values)))
@@ -71,6 +72,7 @@ def read_with_large_numbers():
                     raise
                 except cy.CyclotronError:
                     pass
+            holder[path[-1]] = usual
     assert (used := most_memory()) < 500_000, used
 
 

@@ -44,11 +44,25 @@ bool contains(const Region& region, const Point& point) {
 
 /// In place of the node that a value waits for, where it waits for none.
 constexpr std::int64_t nothing = -2;
+/// And where it is an element of an input: below that, by its number.
+constexpr std::int64_t first_input = -3;
+
+std::int64_t words_of(const Tensor& tensor, const Point& element) {
+  std::int64_t result = 1;
+  for (std::size_t d = 0; d < element.size(); ++d)
+    result *=
+        std::max<std::int64_t>(1, std::min(tensor.tile[d], tensor.shape[d] - element[d] * tensor.tile[d]));
+  return result;
+}
 
 class Builder {
  public:
   Builder(const System& system, const LeastCycles& cycles)
-      : system_(system), applications_(system), cycles_(cycles), elements_(system.tensors.size()) {}
+      : system_(system),
+        applications_(system),
+        cycles_(cycles),
+        elements_(system.tensors.size()),
+        inputs_(system.tensors.size()) {}
 
   std::optional<OperationGraph> run(std::int64_t most) {
     if (!collect(most)) return std::nullopt;
@@ -119,32 +133,34 @@ class Builder {
   }
 
   /// Finds the operators of an element that no schedule moves from their points.
-  void place(const Equation& equation) {
-    const auto all = equation.indices.size();
-    const auto own = [&](ExprId id) {
-      Used used;
-      use(system_, id, all, used);
-      auto key = text_of(system_, id);
-      for (const auto& name : equation.indices) key += " " + name;
-      return used.size() == all && placed_.insert(std::move(key)).second;
-    };
-    const auto begin = [&](ExprId id, std::vector<std::string> indices) {
-      kinds_.emplace(id.index(), graph_.kinds.size());
-      graph_.kinds.push_back({std::move(indices), {}, {}});
-    };
-    const auto terms = [&](const auto& self, ExprId id) -> void {
-      if (const auto* apply = std::get_if<Apply>(&system_.at(id).node)) {
-        for (const auto operand : apply->operands) self(self, operand);
-      }
-      const auto* reduce = std::get_if<Reduce>(&system_.at(id).node);
-      if (reduce == nullptr || !own(id)) return;
-      auto indices = equation.indices;
-      indices.push_back(reduce->index);
-      begin(id, std::move(indices));
-    };
-    terms(terms, equation.expr);
-    if (std::holds_alternative<Apply>(system_.at(equation.expr).node) && own(equation.expr))
-      begin(equation.expr, equation.indices);
+  void place(const Equation& equation) { place(equation.expr, equation.indices); }
+
+  /// Of an operator and those inside, terms of reductions too; `indices` are those around it.
+  void place(ExprId id, std::vector<std::string> indices) {
+    if (const auto* apply = std::get_if<Apply>(&system_.at(id).node)) {
+      if (has_place(id, indices)) begin_kind(id, indices);
+      for (const auto operand : apply->operands) place(operand, indices);
+    }
+    const auto* reduce = std::get_if<Reduce>(&system_.at(id).node);
+    if (reduce == nullptr) return;
+    const bool placed = has_place(id, indices);
+    indices.push_back(reduce->index);
+    if (placed) begin_kind(id, indices);
+    place(reduce->body, std::move(indices));
+  }
+
+  /// Tells whether a value varies with all indices around it, and none before has the same one.
+  bool has_place(ExprId id, const std::vector<std::string>& indices) {
+    Used used;
+    use(system_, id, indices.size(), used);
+    auto key = text_of(system_, id);
+    for (const auto& name : indices) key += " " + name;
+    return used.size() == indices.size() && placed_.insert(std::move(key)).second;
+  }
+
+  void begin_kind(ExprId id, std::vector<std::string> indices) {
+    kinds_.emplace(id.index(), graph_.kinds.size());
+    graph_.kinds.push_back({std::move(indices), {}, {}});
   }
 
   using Node = std::optional<std::int64_t>;
@@ -153,11 +169,14 @@ class Builder {
                    bool runs) {
     std::ranges::sort(before);
     const auto end = std::ranges::unique(before).begin();
-    for (auto at = before.begin(); at != end; ++at) {
-      if (*at != nothing) graph_.waits_for.push_back(static_cast<std::size_t>(*at));
-    }
     const auto node = graph_.cycles.size();
+    for (auto at = before.begin(); at != end; ++at) {
+      if (*at >= 0) graph_.waits_for.push_back(static_cast<std::size_t>(*at));
+      if (*at <= first_input)
+        graph_.inputs[static_cast<std::size_t>(first_input - *at)].readers.push_back(node);
+    }
     graph_.cycles.push_back(cycles);
+    graph_.words.push_back(1);
     graph_.first.push_back(graph_.waits_for.size());
     if (const auto kind = kinds_.find(id.index()); runs && kind != kinds_.end()) {
       auto& own = graph_.kinds[kind->second];
@@ -171,10 +190,28 @@ class Builder {
     if (*one.node != unknown) return *one.node;
     if (++depth_ > most_depth) return std::nullopt;
     auto point = *one.point;
+    const auto first = graph_.cycles.size();
     const auto node = finish(one.equation->expr, point);
     --depth_;
-    if (node) *one.node = *node;
+    if (!node) return node;
+    *one.node = *node;
+    if (*node <= first_input) graph_.inputs[static_cast<std::size_t>(first_input - *node)].is_copied = true;
+    if (*node >= 0 && static_cast<std::size_t>(*node) >= first)
+      tell_words(one, static_cast<std::size_t>(*node));
     return node;
+  }
+
+  std::int64_t words_of(const Definition& one) const {
+    return recurrence::words_of(system_.at(one.equation->target), element(one.equation->index, *one.point));
+  }
+
+  /// Of an element, and of the sums on the way where it is one.
+  void tell_words(const Definition& one, std::size_t node) {
+    const auto words = words_of(one);
+    graph_.words[node] = words;
+    if (system_.at(one.equation->target).role == Role::output) graph_.outputs.push_back({node, words});
+    if (!std::holds_alternative<Reduce>(system_.at(one.equation->expr).node)) return;
+    for (const auto part : sums_) graph_.words[part] = words;
   }
 
   Node finish(ExprId id, Point& point) {
@@ -191,8 +228,16 @@ class Builder {
 
   Node finish(const Access& access, const Point& point) {
     const auto& elements = elements_[access.tensor.index()];
-    const auto found = elements.find(element(access.index, point));
-    return found == elements.end() ? Node(nothing) : finish(order_[found->second.second]);
+    auto at = element(access.index, point);
+    if (const auto found = elements.find(at); found != elements.end())
+      return finish(order_[found->second.second]);
+    const auto& tensor = system_.at(access.tensor);
+    if (tensor.role != Role::input) return nothing;
+    const auto [found, added] =
+        inputs_[access.tensor.index()].try_emplace(std::move(at), graph_.inputs.size());
+    if (added)
+      graph_.inputs.push_back({access.tensor, recurrence::words_of(tensor, found->first), {}, false});
+    return first_input - static_cast<std::int64_t>(found->second);
   }
 
   std::optional<std::vector<std::int64_t>> finish(const std::vector<ExprId>& operands, Point& point) {
@@ -210,6 +255,7 @@ class Builder {
     const auto [step, fused] = cost_of_terms(id, reduce);
     std::int64_t last = nothing;
     bool first = true;
+    std::vector<std::size_t> terms;
     point.push_back(0);
     for (auto n = low; n <= high; ++n) {
       point.back() = reduce.descending ? high - (n - low) : n;
@@ -220,9 +266,11 @@ class Builder {
       before->push_back(last);
       const auto runs = fused || !first;
       last = add(id, runs ? step : 0, std::move(*before), point, runs);
+      terms.push_back(static_cast<std::size_t>(last));
       first = false;
     }
     point.pop_back();
+    sums_ = std::move(terms);
     return last;
   }
 
@@ -251,6 +299,8 @@ class Builder {
   const LeastCycles& cycles_;
   std::vector<std::map<Point, std::pair<std::int64_t, std::size_t>>>
       elements_;  ///< Last node, and place in `order_`.
+  std::vector<std::map<Point, std::size_t>> inputs_;
+  std::vector<std::size_t> sums_;  ///< The terms of the reduction that was finished last.
   std::vector<Definition> order_;
   std::list<std::vector<Point>> points_;
   std::map<std::size_t, std::size_t> kinds_;  ///< By expression.

@@ -20,14 +20,31 @@ struct OperationKind {
   std::vector<std::size_t> nodes;    ///< In the order of `points`.
 };
 
+/// An element of an input, with the operators that read it.
+struct InputElement {
+  TensorId tensor;
+  std::int64_t words = 1;
+  std::vector<std::size_t> readers;  ///< Nodes.
+  bool is_copied = false;  ///< To an element that is read in its place: by others than the readers, too.
+};
+
+/// An element of an output that an operator computes.
+struct OutputElement {
+  std::size_t node = 0;
+  std::int64_t words = 1;
+};
+
 /// Each node waits for nodes before it.
 struct OperationGraph {
   std::vector<std::int64_t> cycles;   ///< Of each node, at least.
+  std::vector<std::int64_t> words;    ///< Of its value, where that is an element or part of its sum; else 1.
   std::vector<std::size_t> first{0};  ///< Of each node, where what it waits for begins; at last, the end.
   std::vector<std::size_t> waits_for;
-  /// Those that every schedule runs at their points, each once: terms of sums, and what an element is at last, where it
-  /// varies with all indices and no other has the same value. The compiler may share or move the others.
+  /// Those that every schedule runs at their points, each once: operators and terms of sums that vary with all indices
+  /// around them, where no other has the same value. The compiler may share or move the others.
   std::vector<OperationKind> kinds;
+  std::vector<InputElement> inputs;
+  std::vector<OutputElement> outputs;
 };
 
 /// The graph of a system, terms of reductions in their order. Each point has a node, `most` at most: none where there are

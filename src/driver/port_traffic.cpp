@@ -1,0 +1,292 @@
+#include "port_traffic.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <ranges>
+#include <utility>
+
+namespace cyclotron::driver {
+
+namespace {
+
+std::int64_t ceil_divide(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
+
+void sort_unique(std::vector<std::uint32_t>& values) {
+  std::ranges::sort(values);
+  values.erase(std::ranges::unique(values).begin(), values.end());
+}
+
+}  // namespace
+
+PortTraffic::PortTraffic(const recurrence::OperationGraph& graph, const std::vector<std::int64_t>& pes,
+                         std::size_t dimensions, const Ports& ports, bool passed_round)
+    : graph_(&graph), ports_(&ports) {
+  if (ports.memories.empty() || dimensions == 0 || dimensions != ports.grid.size()) return;
+  attachment_ = machine::attach(ports.memories, ports.grid);
+  for (const auto& port : attachment_.ports) memories_.push_back(&ports.memories.at(port.memory));
+  locate(pes, dimensions);
+  find_ends(passed_round);
+}
+
+void PortTraffic::locate(const std::vector<std::int64_t>& pes, std::size_t dimensions) {
+  strides_.assign(dimensions, 1);
+  for (auto d = dimensions; d-- > 1;) strides_[d - 1] = strides_[d] * ports_->grid[d];
+  used_.assign(dimensions, 1);
+  for (std::size_t at = 0; at < pes.size(); ++at) {
+    auto& used = used_[at % dimensions];
+    used = std::clamp(pes[at] + 1, used, std::max(used, ports_->grid[at % dimensions]));
+  }
+  places_.resize(graph_->cycles.size());
+  std::map<std::vector<std::int64_t>, std::uint32_t> known;
+  for (std::size_t node = 0; node < places_.size(); ++node) {
+    const std::vector<std::int64_t> at(pes.begin() + static_cast<std::ptrdiff_t>(node * dimensions),
+                                       pes.begin() + static_cast<std::ptrdiff_t>((node + 1) * dimensions));
+    const auto [found, added] = known.try_emplace(at, static_cast<std::uint32_t>(spans_.size()));
+    if (added) spans_.push_back(span_of(at));
+    places_[node] = found->second;
+  }
+}
+
+/// The PEs where one is that has these coordinates, as far as they are known.
+PortTraffic::Span PortTraffic::span_of(const std::vector<std::int64_t>& at) const {
+  Span result{{0}, std::vector<bool>(at.size(), false), true};
+  for (std::size_t d = 0; d < at.size(); ++d) {
+    result.unknown[d] = at[d] == anywhere;
+    const auto first = result.unknown[d] ? 0 : at[d];
+    // A result beyond the last term may lie one further out.
+    const auto last = result.unknown[d] ? std::min(used_[d] + 1, ports_->grid[d]) : at[d] + 1;
+    std::vector<Index> all;
+    for (const auto one : result.pes) {
+      for (auto c = first; c < last; ++c) all.push_back(static_cast<Index>(one + c * strides_[d]));
+    }
+    result.pes = std::move(all);
+  }
+  result.served = std::ranges::all_of(result.pes, [&](Index one) { return memory_of(one) != nullptr; });
+  return result;
+}
+
+/// The elements that come through ports, with the PEs that may load them for others.
+void PortTraffic::find_ends(bool passed_round) {
+  std::map<recurrence::TensorId, std::vector<bool>> varies;  // whether an element is read along a dimension
+  for (const auto& input : graph_->inputs) {
+    auto& along = varies.try_emplace(input.tensor, strides_.size(), false).first->second;
+    if (input.is_copied || input.readers.empty()) along.assign(along.size(), true);
+    for (const auto node : input.readers) {
+      const auto& span = spans_[places_[node]];
+      const auto first = spans_[places_[input.readers.front()]].pes.front();
+      for (std::size_t d = 0; d < along.size(); ++d)
+        along[d] = along[d] || span.unknown[d] || coordinate(span.pes.front(), d) != coordinate(first, d);
+    }
+  }
+  for (std::size_t number = 0; number < graph_->inputs.size(); ++number) {
+    const auto& input = graph_->inputs[number];
+    if (input.is_copied) continue;
+    auto along = varies.at(input.tensor);
+    if (std::ranges::find(along, true) == along.end()) along.assign(along.size(), true);
+    std::vector<Index> users, any;
+    for (const auto node : input.readers) {
+      const auto& span = spans_[places_[node]];
+      users.insert(users.end(), span.pes.begin(), span.pes.end());
+      if (span.pes.size() > 1 || passed_round) any.insert(any.end(), span.pes.begin(), span.pes.end());
+    }
+    sort_unique(users);
+    Element element{number, ends_of(users, along)};
+    element.ends.insert(element.ends.end(), any.begin(), any.end());
+    sort_unique(element.ends);
+    if (std::ranges::all_of(element.ends, [&](Index one) { return memory_of(one) != nullptr; }))
+      elements_.push_back(std::move(element));
+  }
+}
+
+/// On each line of the grid with users the outermost of them, and the outermost PEs of the line; of lines through those,
+/// too.
+std::vector<PortTraffic::Index> PortTraffic::ends_of(const std::vector<Index>& users,
+                                                     const std::vector<bool>& along) const {
+  std::vector<Index> result;
+  for (std::size_t d = 0; d < along.size(); ++d) {
+    if (!along[d]) continue;
+    std::map<std::int64_t, std::pair<Index, Index>> lines;
+    for (const auto one : users) {
+      const auto line = one - coordinate(one, d) * strides_[d];
+      const auto [found, added] = lines.try_emplace(line, one, one);
+      found->second.first = std::min(found->second.first, one);
+      found->second.second = std::max(found->second.second, one);
+    }
+    for (const auto& [line, ends] : lines) {
+      if (users.size() > 1) result.insert(result.end(), {ends.first, ends.second});
+    }
+  }
+  auto reached = users;
+  for (std::size_t d = 0; d < along.size(); ++d) {
+    if (!along[d]) continue;
+    for (std::size_t n = 0, count = reached.size(); n < count; ++n) {
+      const auto line = reached[n] - coordinate(reached[n], d) * strides_[d];
+      // A result beyond the last term may lie one further out.
+      for (const auto end : {std::int64_t{0}, used_[d] - 1, std::min(used_[d], ports_->grid[d] - 1)})
+        reached.push_back(static_cast<Index>(line + std::max<std::int64_t>(0, end) * strides_[d]));
+    }
+    sort_unique(reached);
+  }
+  std::ranges::set_difference(reached, users, std::back_inserter(result));
+  for (const auto one : users) {
+    // A user that is itself an end of a line.
+    for (std::size_t d = 0; d < along.size(); ++d) {
+      const auto at = coordinate(one, d);
+      if (along[d] && (at == 0 || at >= used_[d] - 1)) result.push_back(one);
+    }
+  }
+  sort_unique(result);
+  return result;
+}
+
+const machine::Memory* PortTraffic::memory_of(Index pe) const {
+  const auto port = attachment_.of_pe[pe];
+  return port == machine::Attachment::none ? nullptr : memories_[port];
+}
+
+/// From the start of a transfer to the arrival of its last word.
+std::int64_t PortTraffic::latency(Index pe, std::int64_t words) const {
+  const auto* memory = memory_of(pe);
+  return memory->latency_cycles + ceil_divide(words, memory->bandwidth_words_per_cycle) - 1;
+}
+
+std::vector<std::int64_t> PortTraffic::arrivals() const {
+  std::vector<std::int64_t> result(graph_->cycles.size());
+  for (const auto& element : elements_) {
+    const auto& input = graph_->inputs[element.number];
+    auto of_others = std::numeric_limits<std::int64_t>::max();
+    for (const auto end : element.ends) of_others = std::min(of_others, latency(end, input.words));
+    for (const auto node : input.readers) {
+      const auto& span = spans_[places_[node]];
+      if (!span.served) continue;
+      auto arrival = of_others;
+      for (const auto pe : span.pes) arrival = std::min(arrival, latency(pe, input.words));
+      result[node] = std::max(result[node], arrival);
+    }
+  }
+  return result;
+}
+
+std::vector<std::int64_t> PortTraffic::departures() const {
+  std::vector<std::int64_t> result(graph_->cycles.size());
+  if (places_.empty()) return result;
+  for (const auto& output : graph_->outputs) {
+    const auto& span = spans_[places_[output.node]];
+    if (!span.served) continue;
+    auto least = std::numeric_limits<std::int64_t>::max();
+    for (const auto pe : span.pes) least = std::min(least, latency(pe, output.words));
+    result[output.node] = std::max(result[output.node], least);
+  }
+  return result;
+}
+
+PortTraffic::Pool PortTraffic::pool_of(const std::vector<Index>& pes) const {
+  Pool result{.latency = std::numeric_limits<std::int64_t>::max()};
+  std::vector<Index> ports;
+  for (const auto pe : pes) {
+    const auto* memory = memory_of(pe);
+    ports.push_back(attachment_.of_pe[pe]);
+    result.under_way += memory->depth;
+    result.bandwidth = std::max(result.bandwidth, memory->bandwidth_words_per_cycle);
+    result.latency = std::min(result.latency, memory->latency_cycles);
+  }
+  sort_unique(ports);
+  result.ports = static_cast<std::int64_t>(ports.size());
+  return result;
+}
+
+/// Of the first n loads, in whatever order, the last one arrives no earlier than so many fit through the ports, and than
+/// the PEs have them under way; those with the longest way to the end come first at best.
+std::int64_t PortTraffic::least_time(std::vector<Load>& loads, const Pool& pool) {
+  std::ranges::sort(loads, std::greater<>(), &Load::after);
+  std::int64_t result = 0, transferred = 0, count = 0;
+  auto least = std::numeric_limits<std::int64_t>::max();
+  for (const auto& load : loads) {
+    const auto cycles = ceil_divide(load.words, pool.bandwidth);
+    least = std::min(least, cycles);
+    transferred += cycles;
+    ++count;
+    const auto by_ports = ceil_divide(transferred, pool.ports) + pool.latency - 1;
+    const auto by_pes = ceil_divide(count, pool.under_way) * (pool.latency + least - 1);
+    result = std::max(result, std::max(by_ports, by_pes) + load.after);
+  }
+  return result;
+}
+
+/// Of each PE, by what it needs, loaded by itself and by the ends of lines; and of all PEs together.
+std::int64_t PortTraffic::of_readers(const std::vector<std::int64_t>& after) const {
+  std::map<Index, std::map<std::size_t, std::int64_t>>
+      needs;  // of each PE, the way to the end after each element
+  for (std::size_t n = 0; n < elements_.size(); ++n) {
+    for (const auto node : graph_->inputs[elements_[n].number].readers) {
+      const auto& span = spans_[places_[node]];
+      if (!span.served) continue;
+      auto& longest = needs[span.pes.front()][n];  // where more are known, each may load it
+      longest = std::max(longest, graph_->cycles[node] + after[node]);
+    }
+  }
+  std::int64_t result = 0;
+  std::map<std::size_t, std::int64_t> all;
+  std::vector<Index> everyone;
+  for (const auto& [pe, own] : needs) {
+    std::vector<Index> loaders{pe};
+    std::vector<Load> loads;
+    for (const auto& [n, longest] : own) {
+      loaders.insert(loaders.end(), elements_[n].ends.begin(), elements_[n].ends.end());
+      loads.push_back({graph_->inputs[elements_[n].number].words, longest});
+      auto& of_all = all[n];
+      of_all = std::max(of_all, longest);
+    }
+    sort_unique(loaders);
+    everyone.insert(everyone.end(), loaders.begin(), loaders.end());
+    result = std::max(result, least_time(loads, pool_of(loaders)));
+  }
+  if (all.empty()) return result;
+  sort_unique(everyone);
+  std::vector<Load> loads;
+  for (const auto& [n, longest] : all) loads.push_back({graph_->inputs[elements_[n].number].words, longest});
+  return std::max(result, least_time(loads, pool_of(everyone)));
+}
+
+/// Each port alone: what only its PEs can load, and what they store.
+std::int64_t PortTraffic::of_ports(const std::vector<std::int64_t>& release,
+                                   const std::vector<std::int64_t>& after) const {
+  std::map<Index, std::vector<Job>> jobs;
+  for (const auto& element : elements_) {
+    const auto& input = graph_->inputs[element.number];
+    std::map<Index, std::int64_t> longest;  // by port
+    for (const auto node : input.readers) {
+      const auto port = attachment_.of_pe[spans_[places_[node]].pes.front()];
+      const auto same = [&](Index one) { return attachment_.of_pe[one] == port; };
+      if (port == machine::Attachment::none || !std::ranges::all_of(element.ends, same)) continue;
+      auto& own = longest[port];
+      own = std::max(own, graph_->cycles[node] + after[node]);
+    }
+    for (const auto& [port, way] : longest) {
+      const auto& memory = *memories_[port];
+      jobs[port].push_back(
+          {0, ceil_divide(input.words, memory.bandwidth_words_per_cycle), memory.latency_cycles - 1 + way});
+    }
+  }
+  for (const auto& output : graph_->outputs) {
+    const auto& span = spans_[places_[output.node]];
+    if (!span.served || span.pes.size() > 1) continue;
+    const auto at = span.pes.front();
+    const auto& memory = *memory_of(at);
+    jobs[attachment_.of_pe[at]].push_back({release[output.node] + graph_->cycles[output.node],
+                                           ceil_divide(output.words, memory.bandwidth_words_per_cycle),
+                                           memory.latency_cycles - 1});
+  }
+  std::int64_t result = 0;
+  for (auto& [port, own] : jobs) result = std::max(result, least_time_alone(own));
+  return result;
+}
+
+std::int64_t PortTraffic::least_time(const std::vector<std::int64_t>& release,
+                                     const std::vector<std::int64_t>& after) const {
+  return places_.empty() ? 0 : std::max(of_readers(after), of_ports(release, after));
+}
+
+}  // namespace cyclotron::driver

@@ -1,0 +1,122 @@
+"""Bounds by words, which memories pass through their ports and links one after the other: by simulation."""
+
+from __future__ import annotations
+
+import random
+
+import mapped_kernels as kernels
+import numpy as np
+import pytest
+import random_mappings
+
+import cyclotron as cy
+from cyclotron.mapper.bounds import Bounds
+from cyclotron.mapper.evaluate import Measured, evaluate
+from cyclotron.mapper.space import Partial, Space
+
+
+@cy.kernel
+def increment(x):
+    y = cy.empty_like(x)
+    for i in range(x.shape[0]):
+        y[i] = x[i] + 1
+    return y
+
+
+def problem(kernel, args, machine):
+    recurrences = kernel.recurrences(*args)
+    bounds = Bounds(recurrences.core, machine, cy.Schedule())
+    return recurrences.core, Space(recurrences, machine, bounds, cy.Schedule())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_bound_is_above_a_random_mapping(seed):
+    dice = random.Random(seed)
+    checked = 0
+    while checked < 10:
+        case, machine = random_mappings.case(dice), random_mappings.machine(dice)
+        system, space = problem(case.kernel, case.args, machine)
+        for _ in range(6):
+            path = [Partial()]
+            while not space.is_leaf(path[-1]):
+                path.append(dice.choice(list(space.children(path[-1]))))
+            found = evaluate(system, space.schedule(path[-1]), machine)
+            if isinstance(found, Measured):
+                bounds = [space.proven(partial) for partial in path]
+                assert max(bounds) <= found.cycles, (case.kernel, case.args, machine, found.schedule, bounds)
+                checked += 1
+
+
+def of_one_pe(n, **memory):
+    machine = cy.Machine(grid=(1, 1), memories={"dram": cy.Memory(**memory)})
+    system, space = problem(increment, (np.ones(n),), machine)
+    folds = (cy.block(1), None) if n > 1 else (None, None)
+    bound = space.bounds.least_time(("i", "0"), folds)
+    found = evaluate(system, cy.Schedule().space("i", "0").fold(i=1), machine)
+    assert isinstance(found, Measured)
+    assert bound <= found.cycles
+    return bound
+
+
+@pytest.mark.parametrize(("n", "latency", "depth"), [(1, 20, 2), (7, 20, 2), (8, 20, 4), (9, 50, 4)])
+def test_loads_under_way(n, latency, depth):
+    """By hand: the last load comes after so many rounds of the latency; then an addition, and its store."""
+    assert of_one_pe(n, latency=latency, depth=depth) == -(-n // depth) * latency + 1 + latency
+
+
+@pytest.mark.parametrize("n", [1, 5, 12])
+def test_words_through_a_port(n):
+    """By hand: the port passes n elements in and n out, one a cycle, the last of them after an addition."""
+    assert of_one_pe(n, latency=1, depth=64) == max(2 * n, n + 2)
+
+
+@pytest.mark.parametrize(("tile", "bandwidth"), [(4, 1), (4, 16), (6, 7)])
+def test_elements_are_tiles(tile, bandwidth):
+    """A tile in, one product of tiles, a tile out."""
+    args = [cy.blocked(np.ones((tile, tile)), (tile, tile)) for _ in range(2)]
+    memory = cy.Memory(bandwidth=bandwidth, latency=30, depth=2)
+    machine = cy.Machine(grid=(1, 1), memories={"dram": memory}, pe=cy.PE(cycles={"matmul": 5}))
+    _, space = problem(kernels.blocked_matmul, args, machine)
+    transfer = -(-tile * tile // bandwidth)
+    assert space.bounds.least_time(("0", "0"), (None, None)) == 2 * transfer + 29 + 5 + 30 + transfer - 1
+
+
+def test_what_no_memory_serves_waits_for_none():
+    """The PE at the end of a row loads at no cost, and may hand on to the one that a slow memory serves."""
+    memory = cy.Memory(latency=1000, serves=":, 0")
+    machine = cy.Machine(grid=(1, 4), memories={"dram": memory})
+    case = kernels.gemm(1, 4, 1)
+    system, space = problem(case.kernel, case.args, machine)
+    # A's element may come from the last PE, but B's of column 0 is read, and C's is stored, in PE 0 alone.
+    line = (("0", "j"), (None, None))
+    assert space.bounds.least_time(*line) >= 1000
+    found = evaluate(system, cy.Schedule().space("0", "j"), machine)
+    assert isinstance(found, Measured)
+    assert space.bounds.least_time(*line) <= found.cycles
+
+
+@pytest.mark.parametrize(("words", "width"), [(16, 1), (16, 4), (36, 16)])
+def test_tiles_on_links_take_their_words(words, width):
+    """Of a chain of products over PEs in a line, each sum of so many words goes over a link."""
+    tile, n = round(words**0.5), 4
+    args = [cy.blocked(np.ones(shape), (tile, tile)) for shape in ((tile, n * tile), (n * tile, tile))]
+    link = cy.Link(latency=3, words_per_cycle=width, depth=4)
+    machine = cy.Machine(
+        grid=(n, 1),
+        link=link,
+        broadcast=cy.Link(latency=99, words_per_cycle=width),
+        pe=cy.PE(cycles={"matmul": 5}),
+    )
+    system, space = problem(kernels.blocked_matmul, args, machine)
+    bound = space.bounds.least_time(("k", "0"), (None, None))
+    found = evaluate(system, cy.Schedule().space("k", "0"), machine)
+    assert isinstance(found, Measured)
+    assert n * 5 + (n - 1) * (3 + -(-words // width) - 1) <= bound <= found.cycles
+
+
+def test_the_bound_on_wormhole_counts_its_memory():
+    """The bound knows of DRAM, which takes more than all operators."""
+    case = kernels.solve(8, 8)
+    found = cy.map(case.kernel, *case.args, machine=cy.machines.wormhole(), candidates=20, time_limit=None)
+    assert found.bound > 100  # until the first element is there
+    assert found.bound <= found[0].cycles
