@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Sequence
@@ -289,22 +290,35 @@ class LeastTime:
         )
 
 
+def reordered(system: _core.System, fix: Schedule, machine: Machine) -> _core.System:
+    """Return a system with the order of its reductions as a schedule says, and the indices that this adds.
+
+    Trees are left out: they depend on the folds, too.
+    """
+    if not dataclasses.replace(fix, reductions=()).reorders_reductions:
+        return system
+    return _core.reorder_reductions(
+        system, dataclasses.replace(fix, reductions=()).to_core(), machine.to_core()
+    )
+
+
 class Bounds:
     """Lower bounds for one system on one machine; counts of a placement are made once.
 
     Parameters
     ----------
     system : _core.System
+        As `reordered` gives it.
     machine : Machine
     fix : Schedule
-        What all mappings have in common. Where it changes the order of reductions, chains are not counted on.
+        What all mappings have in common. Where it reduces in trees, chains are not counted on.
     """
 
     def __init__(self, system: _core.System, machine: Machine, fix: Schedule) -> None:
         self._system, self._machine = system, machine
         self._placed: dict[tuple[str, ...], PlacedWork] = {}
         self._time = LeastTime(system, machine, fix)
-        self._ordered = not fix.reorders_reductions
+        self._ordered = not fix.reductions
         self._times: dict[tuple[Any, ...], int] = {}
         self.chain = self._time.chain if self._ordered else 0
         self.total = -(-self.placed(()).total // _units(machine))

@@ -12,12 +12,11 @@ from cyclotron.compiler.defaults import unlimited
 from cyclotron.compiler.recurrences import recurrences_of
 from cyclotron.kernel import Kernel
 from cyclotron.machine.machine import Machine
-from cyclotron.mapper.bounds import Bounds
 from cyclotron.mapper.evaluate import OBJECTIVES, Measured
 from cyclotron.mapper.mappings import Candidate, Mappings, Report, Source, bound_arguments
 from cyclotron.mapper.refuse import no_mapping, reasons
 from cyclotron.mapper.search import Limits, Outcome, Problem, search
-from cyclotron.mapper.space import Partial, Space
+from cyclotron.mapper.space import Partial, space_of
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.arguments import require
 from cyclotron.support.call_site import errors_at_call
@@ -167,8 +166,7 @@ def _problem(
 ) -> Problem:
     recurrences = recurrences_of(kernel, values)
     target = unlimited(fix) if machine is None else machine
-    bounds = Bounds(recurrences.core, target, fix)
-    return Problem(recurrences.core, target, Space(recurrences, target, bounds, fix), tile)
+    return Problem(recurrences.core, target, space_of(recurrences.core, target, fix), tile)
 
 
 def _mappings(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from cyclotron import _core
 from cyclotron.compiler.recurrences import Recurrences
 from cyclotron.machine.machine import Machine
-from cyclotron.mapper.bounds import Axis, Bounds
+from cyclotron.mapper.bounds import Axis, Bounds, reordered
 from cyclotron.schedule.parts import Movement
 from cyclotron.schedule.schedule import Fold, Schedule
 
@@ -163,8 +163,13 @@ class Space:
         return work if self._may_rotate(partial) else max(work, self.bounds.chain)
 
     def _may_rotate(self, partial: Partial) -> bool:
-        """True where a sum may be added up in another order than the kernel's: its chains are others then."""
-        return self._rotates if partial.space is None else any(name for name, _ in self._rotations(partial))
+        """True where a sum may be added up in another order than the kernel's: its chains are others then.
+
+        What `fix` rotates is rotated in all mappings, on grids without rings, too.
+        """
+        if self.fix.rotations or partial.space is None:
+            return self._rotates or bool(self.fix.rotations)
+        return any(name for name, _ in self._rotations(partial))
 
     def is_placed(self, partial: Partial) -> bool:
         """True where space and folds are chosen."""
@@ -303,7 +308,8 @@ class Space:
             if name in partial.space:
                 continue
             extent = self._extent(name)
-            by = tuple(index for index in partial.space if index != "0" and self._extent(index) == extent)
+            names = filter(_NAME.fullmatch, partial.space)
+            by = tuple(index for index in names if self._extent(index) == extent)
             for count in range(1, len(by) + 1):
                 yield from ((name, chosen) for chosen in itertools.combinations(by, count))
 
@@ -320,6 +326,12 @@ class Space:
             and 1 < len(rest) <= _MOST_ORDERED
         ):
             yield from itertools.permutations(rest)
+
+
+def space_of(system: _core.System, machine: Machine, fix: Schedule) -> Space:
+    """Return the mappings of a system that have what `fix` says in common: its order of reductions, too."""
+    own = reordered(system, fix, machine)
+    return Space(Recurrences(own), machine, Bounds(own, machine, fix), fix)
 
 
 def _operands(recurrences: Recurrences) -> tuple[Operand, ...]:

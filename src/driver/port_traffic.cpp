@@ -18,12 +18,22 @@ void sort_unique(std::vector<std::uint32_t>& values) {
   values.erase(std::ranges::unique(values).begin(), values.end());
 }
 
+/// Not where a fold has more parts than the machine has PEs.
+bool within(const std::vector<std::int64_t>& pes, const std::vector<std::int64_t>& grid) {
+  for (std::size_t at = 0; at < pes.size(); ++at) {
+    const auto one = pes[at];
+    if (one != anywhere && (one < 0 || one >= grid[at % grid.size()])) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 PortTraffic::PortTraffic(const recurrence::OperationGraph& graph, const std::vector<std::int64_t>& pes,
                          std::size_t dimensions, const Ports& ports, bool passed_round)
     : graph_(&graph), ports_(&ports) {
   if (ports.memories.empty() || dimensions == 0 || dimensions != ports.grid.size()) return;
+  if (!within(pes, ports.grid)) return;
   attachment_ = machine::attach(ports.memories, ports.grid);
   for (const auto& port : attachment_.ports) memories_.push_back(&ports.memories.at(port.memory));
   locate(pes, dimensions);

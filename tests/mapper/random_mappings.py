@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 
 import mapped_kernels as kernels
@@ -56,3 +57,28 @@ def machine(dice: random.Random) -> cy.Machine:
         shared_links=dice.random() < 0.4,
         spread=dice.choice(["constant", "distance", "tree"]),
     )
+
+
+def fix(dice: random.Random, case: kernels.Case) -> cy.Schedule:
+    """What all mappings of a search may have in common: up to three verbs, of any kind, on any indices."""
+    names = list(case.extents)
+    some = lambda: dice.choice(names)  # noqa: E731
+    forms = lambda: [some(), some(), "0", "l", f"{some()}+{some()}", f"{some()}-{some()}", f"2*{some()}"]  # noqa: E731
+    verbs = [
+        lambda one: one.rotate(some(), by=dice.sample(names, dice.randint(1, 2))),
+        lambda one: one.inwards(some()),
+        lambda one: one.descending(some()),
+        lambda one: one.stages(some()),
+        lambda one: one.reduce(some(), dice.choice(["tree", "linear"])),
+        lambda one: one.reassociate(some(), dice.randint(1, 3), into="l"),
+        lambda one: one.place(dice.choice(case.tensors), some(), some()),
+        lambda one: one.space(dice.choice(forms()), dice.choice(forms())),
+        lambda one: one.time(dice.choice(["", "-"]) + some()),
+        lambda one: dice.choice([one.stream, one.broadcast, one.prefetch])(dice.choice(case.tensors)),
+        lambda one: one.fold({some(): dice.choice([cy.block, cy.cyclic])(dice.randint(1, 3))}),
+    ]
+    result = cy.Schedule()
+    for _ in range(dice.randint(1, 3)):
+        with contextlib.suppress(cy.CyclotronError):  # a verb that another one excludes
+            result = dice.choice(verbs)(result)
+    return result

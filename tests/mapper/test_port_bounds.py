@@ -10,9 +10,8 @@ import pytest
 import random_mappings
 
 import cyclotron as cy
-from cyclotron.mapper.bounds import Bounds
 from cyclotron.mapper.evaluate import Measured, evaluate
-from cyclotron.mapper.space import Partial, Space
+from cyclotron.mapper.space import Partial, space_of
 
 
 @cy.kernel
@@ -23,10 +22,17 @@ def increment(x):
     return y
 
 
-def problem(kernel, args, machine):
-    recurrences = kernel.recurrences(*args)
-    bounds = Bounds(recurrences.core, machine, cy.Schedule())
-    return recurrences.core, Space(recurrences, machine, bounds, cy.Schedule())
+def problem(kernel, args, machine, fix=None):
+    system = kernel.recurrences(*args).core
+    return system, space_of(system, machine, fix or cy.Schedule())
+
+
+def random_path(space, dice):
+    """From nothing chosen to all."""
+    path = [Partial()]
+    while not space.is_leaf(path[-1]):
+        path.append(dice.choice(list(space.children(path[-1]))))
+    return path
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -37,14 +43,70 @@ def test_no_bound_is_above_a_random_mapping(seed):
         case, machine = random_mappings.case(dice), random_mappings.machine(dice)
         system, space = problem(case.kernel, case.args, machine)
         for _ in range(6):
-            path = [Partial()]
-            while not space.is_leaf(path[-1]):
-                path.append(dice.choice(list(space.children(path[-1]))))
+            path = random_path(space, dice)
             found = evaluate(system, space.schedule(path[-1]), machine)
             if isinstance(found, Measured):
                 bounds = [space.proven(partial) for partial in path]
                 assert max(bounds) <= found.cycles, (case.kernel, case.args, machine, found.schedule, bounds)
                 checked += 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_bound_is_above_a_random_mapping_of_what_is_fixed(seed):
+    """Sums in other orders, other forms of the indices in space, and inputs that have a place."""
+    dice = random.Random(seed)
+    checked = 0
+    for _ in range(60):
+        case, machine = random_mappings.case(dice), random_mappings.machine(dice)
+        fix = random_mappings.fix(dice, case)
+        try:
+            system, space = problem(case.kernel, case.args, machine, fix)
+            path = random_path(space, dice)
+        except cy.ScheduleError:  # no such index in space, or to reorder
+            continue
+        found = evaluate(system, space.schedule(path[-1]), machine)
+        if isinstance(found, Measured):
+            bounds = [space.proven(partial) for partial in path]
+            assert max(bounds) <= found.cycles, (case.kernel, case.args, machine, found.schedule, bounds)
+            checked += 1
+    assert checked
+
+
+@pytest.mark.parametrize(("topology", "cycles"), [("mesh", 128), ("torus", 124)])
+def test_what_is_fixed_to_rotate_loads_in_another_order(topology, cycles):
+    """Cannon's algorithm: each PE loads one element and hands it on, where else ends of lines load four."""
+    dram = cy.Memory(latency=40, depth=1)
+    machine = cy.Machine(grid=(4, 4), topology=topology, memories={"dram": dram}, link=cy.Link(depth=64))
+    case = kernels.gemm(4, 4, 4)
+    fix = cy.Schedule().space("i", "j").rotate("k", by=("i", "j"))
+    found = cy.map(case.kernel, *case.args, machine=machine, fix=fix, candidates=20, time_limit=None)
+    assert found.bound <= found[0].cycles
+    system, space = problem(case.kernel, case.args, machine, fix)
+    measured = evaluate(system, fix, machine)
+    assert isinstance(measured, Measured)
+    assert measured.cycles == cycles
+    assert space.proven(Partial(("i", "j"), (None, None))) <= cycles
+
+
+def test_a_fold_on_more_pes_than_there_are():
+    """A result beyond the last term would lie outside of the grid."""
+    machine = cy.Machine(grid=(2, 1), memories={"dram": cy.Memory(latency=3)})
+    case = kernels.tiled(4, 6, 3, 3)
+    fix = cy.Schedule().space("j", "0").fold(j=cy.block(3))
+    system, space = problem(case.kernel, case.args, machine, fix)
+    measured = evaluate(system, fix, machine)
+    assert isinstance(measured, Measured)
+    assert space.proven(Partial(("j", "0"), (cy.block(3), None))) <= measured.cycles
+
+
+def test_forms_in_space_are_no_indices_to_rotate_by():
+    """On a torus, with as many values as the sum's index has."""
+    machine = cy.Machine(grid=(2, 6), topology="torus")
+    case = kernels.gemm(2, 3, 2)
+    found = cy.map(
+        case.kernel, *case.args, machine=machine, fix=cy.Schedule().space("i", "2*j"), candidates=9
+    )
+    assert found.bound <= found[0].cycles
 
 
 def of_one_pe(n, **memory):
