@@ -60,7 +60,7 @@ def machine(dice: random.Random) -> cy.Machine:
 
 
 def fix(dice: random.Random, case: kernels.Case) -> cy.Schedule:
-    """A schedule that all mappings of a search have in common: up to three verbs of any kind, on any indices."""
+    """A schedule that all mappings of a search have in common: three verbs at most, of any kind."""
     names = list(case.extents)
     some = lambda: dice.choice(names)  # noqa: E731
     forms = lambda: [some(), some(), "0", "l", f"{some()}+{some()}", f"{some()}-{some()}", f"2*{some()}"]  # noqa: E731
