@@ -19,13 +19,24 @@ namespace cyclotron::blocking {
 
 namespace {
 
-/// Cuts cells where a term that is no sum is in some of their tiles only.
+bool has_own(const Cell& cell) {
+  return std::ranges::any_of(cell.pieces, [](const TilePiece& piece) {
+    return std::ranges::any_of(piece.terms, [](const TileTerm& term) {
+      return std::ranges::any_of(term.factors, [](const TileFactor& factor) { return factor.own; });
+    });
+  });
+}
+
+/// Cuts cells where a term that is no sum, or a sum for some elements of a product's tiles, is in some of their tiles only.
 std::vector<Cell> with_whole_terms(std::vector<Cell> cells) {
   const auto splitting = [](const Cell& cell) -> std::optional<poly::Set> {
+    const bool own = has_own(cell);
     for (const auto& piece : cell.pieces) {
       for (const auto& term : piece.terms) {
-        if (!term.sums.empty()) continue;  // a sum over none is 0
-        if (!cell.tiles.is_subset(term.tiles)) return term.tiles;
+        // A sum over none is 0.
+        if (!term.sums.empty() && (own || term.inner.project({0, 1}) == piece.inner)) continue;
+        const auto tiles = project_first(term.tiles, cell.tiles.dimensions());
+        if (!cell.tiles.is_subset(tiles)) return tiles;
       }
     }
     return std::nullopt;
@@ -54,14 +65,6 @@ std::vector<Cell> with_whole_terms(std::vector<Cell> cells) {
   }
   std::ranges::reverse(done);
   return done;
-}
-
-bool has_own(const Cell& cell) {
-  return std::ranges::any_of(cell.pieces, [](const TilePiece& piece) {
-    return std::ranges::any_of(piece.terms, [](const TileTerm& term) {
-      return std::ranges::any_of(term.factors, [](const TileFactor& factor) { return factor.own; });
-    });
-  });
 }
 
 bool divides(const Cell& cell) {

@@ -124,6 +124,11 @@ ExprId Emitter::masked(ExprId expr, Mask keep, TensorId tensor, const std::vecto
   return apply(Op::where, {mask(keep, tensor, index, tiles), expr, constant(0)});
 }
 
+ExprId Emitter::chosen(Mask keep, ExprId expr, ExprId rest, TensorId tensor,
+                       const std::vector<poly::Affine>& index, const poly::Set& tiles) {
+  return apply(Op::where, {mask(keep, tensor, index, tiles), expr, rest});
+}
+
 ExprId Emitter::with_ones(ExprId expr, Mask keep, TensorId tensor, const std::vector<poly::Affine>& index,
                           const poly::Set& tiles) {
   const auto ones = apply(Op::where, {mask(Mask::diagonal, tensor, index, tiles), constant(1), expr});
@@ -249,7 +254,7 @@ class Contraction {
           continue;
         }
         const auto mask = mask_on(*node.row, *node.column);
-        if (mask == Mask::other) refuse_product("a condition");
+        if (mask == Mask::other) continue;  // perhaps that of another factor
         const auto& factor = term_.factors[n];
         node.expr = emitter_.masked(node.expr, mask, factor.tensor, factor.tile, term_.tiles);
       }

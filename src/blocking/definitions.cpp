@@ -73,13 +73,9 @@ Definition lu(bool apart) {
   return result;
 }
 
-Definition inverse(bool lower, bool by_columns) {
+Definition inverse(bool lower, bool by_columns, bool unit) {
   const auto strict = lower ? below(y, x) : below(x, y);
-  DefinedPiece diagonal{.where = {same(x, y)},
-                        .residual = false,
-                        .constant = 1,
-                        .terms = {},
-                        .divisors = {{Role::matrix, x, x}}};
+  DefinedPiece diagonal = ones(Role::result);
   // A X = 1 by rows, or X A = 1 by columns: the matrix, the inverse and the divisor.
   const DefinedFactor a{Role::matrix, by_columns ? r : x, by_columns ? y : r};
   const DefinedFactor done{Role::result, by_columns ? x : r, by_columns ? r : y};
@@ -90,12 +86,21 @@ Definition inverse(bool lower, bool by_columns) {
                                       ? std::vector<Constraint>{at_most(first, r), below(r, last)}
                                       : std::vector<Constraint>{below(first, r), at_most(r, last)};
   const auto& at = by_columns ? y : x;
-  DefinedPiece rest{.where = {strict},
-                    .residual = false,
-                    .terms = {{-1, {a, done}, std::move(range)}},
-                    .divisors = {{Role::matrix, at, at}}};
-  return {"trtri", Recipe::inverse, lower ? operators::Flags{operators::lower} : 0U,
-          false,   false,           {diagonal, rest, zero(Role::result, lower ? below(x, y) : below(y, x))}};
+  DefinedPiece rest{
+      .where = {strict}, .residual = false, .terms = {{-1, {a, done}, std::move(range)}}, .divisors = {}};
+  operators::Flags flags = lower ? operators::Flags{operators::lower} : 0U;
+  if (unit) {
+    flags |= operators::unit_diagonal;
+  } else {
+    diagonal.divisors = {{Role::matrix, x, x}};
+    rest.divisors = {{Role::matrix, at, at}};
+  }
+  return {unit ? "trtri unit" : "trtri",
+          Recipe::inverse,
+          flags,
+          false,
+          false,
+          {diagonal, rest, zero(Role::result, lower ? below(x, y) : below(y, x))}};
 }
 
 Definition ldl() {
@@ -149,7 +154,8 @@ std::vector<Definition> definitions(bool complex) {
   result.push_back(cholesky(complex));
   result.push_back(lu(true));
   result.push_back(lu(false));
-  for (int form = 0; form < 4; ++form) result.push_back(inverse((form & 1) == 0, (form & 2) != 0));
+  for (int form = 0; form < 8; ++form)
+    result.push_back(inverse((form & 1) == 0, (form & 2) != 0, (form & 4) != 0));
   if (!complex) {
     result.push_back(ldl());
     result.push_back(solve_scaled());

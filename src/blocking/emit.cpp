@@ -204,9 +204,13 @@ TileSystem::Total TileSystem::total(Emitter& emitter, const Cell& cell, const st
     return std::tuple(one.extent != Extent::whole, !one.term.sums.empty(), one.term.coefficient < 0);
   });
   std::optional<ExprId> result;
-  auto all = Extent::number;
+  auto all = Extent::number, sometimes = Extent::number;
   for (const auto& [term, node, ranges, extent] : summands) {
-    all = std::max(all, extent);
+    // A sum over tiles that some tiles have none of is nothing there, whatever is added to it.
+    const bool everywhere =
+        ranges == 0 || cell.tiles.is_subset(project_first(term.tiles, cell.tiles.dimensions()));
+    if (everywhere) all = std::max(all, extent);
+    sometimes = std::max(sometimes, extent);
     const bool less = term.coefficient < 0;
     const operators::Flags flags = ranges == 1 && result ? operators::Flags{operators::onward} : 0U;
     if (result)
@@ -214,6 +218,8 @@ TileSystem::Total TileSystem::total(Emitter& emitter, const Cell& cell, const st
     else
       result = less ? emitter.apply(Op::negative, {node.expr}) : node.expr;
   }
+  // Zeros and numbers are added to whole tiles.
+  if (all == Extent::number) all = sometimes;
   return {result.value_or(emitter.constant(0)), all};
 }
 
@@ -334,12 +340,27 @@ void TileSystem::add(std::size_t number, const Component& component, const Match
   const auto [residual, extent] = inverse ? Total{} : total(emitter, cell, match.residual, span);
   if (!inverse && extent != Extent::whole && cell.rows * cell.columns > 1) refuse_part(span);
   check_ends(emitter, cell, match);
-  const auto expr = solved(emitter, match, residual);
+  auto expr = solved(emitter, match, residual);
+  if (match.kept) expr = with_kept(emitter, cell, *match.kept, expr);
   if (!other) {
     equation(number, cell, expr, emitter, span);
     return;
   }
   factored(emitter, number, component, match, expr, *other, *other_cell);
+}
+
+/// The operator's tile, with what a kernel leaves where the operator has zeros.
+ExprId TileSystem::with_kept(Emitter& emitter, const Cell& cell, const TilePiece& kept, ExprId expr) {
+  auto terms = merge(cell, {kept});
+  const auto mask = mask_of(kept.inner, box_of(cell, 0));
+  if (!terms || mask == Mask::other || mask == Mask::none)
+    refuse(kept.span, "a condition inside of its tiles keeps no triangle of them");
+  auto whole = kept;
+  whole.terms = std::move(*terms);
+  const auto [rest, extent] = piece(emitter, cell, whole);
+  if (extent == Extent::part) refuse_part(kept.span);
+  const auto rank = cell.tiles.dimensions();
+  return emitter.chosen(mask, rest, expr, cell.tensor, identity_forms(rank, rank), cell.tiles);
 }
 
 void TileSystem::factored(Emitter& emitter, std::size_t number, const Component& component,

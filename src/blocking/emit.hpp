@@ -50,6 +50,8 @@ class TileSystem {
   Summand summand(Emitter& emitter, const Cell& cell, TileTerm term, const Span& span);
   Total total(Emitter& emitter, const Cell& cell, const std::vector<TileTerm>& terms, const Span& span);
   Total piece(Emitter& emitter, const Cell& cell, const TilePiece& piece);
+  recurrence::ExprId with_kept(Emitter& emitter, const Cell& cell, const TilePiece& kept,
+                               recurrence::ExprId expr);
   recurrence::ExprId bound(Emitter& emitter, const Match& match, Role role);
   static void check_ends(const Emitter& emitter, const Cell& cell, const Match& match);
   recurrence::ExprId solved(Emitter& emitter, const Match& match, recurrence::ExprId residual);

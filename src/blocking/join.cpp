@@ -32,27 +32,34 @@ bool same_factors(const NormalForm& form, const poly::Set& points, const std::ve
   return true;
 }
 
-/// `a`, of fewer sums by one, as a summand of `b`: where its last sum is.
-std::optional<poly::Affine> summand(const NormalForm& form, const Term& a, const Term& b, std::size_t rank) {
-  if (a.sums.size() + 1 != b.sums.size() || a.factors.size() != b.factors.size() || !a.sums.empty())
-    return std::nullopt;
-  const auto last = rank;
-  for (const auto& from : b.factors) {
-    for (std::size_t d = 0; d < from.index.size(); ++d) {
-      const auto step = from.index[d].coefficients[last];
-      if (step != 1 && step != -1) continue;
-      for (const auto& to : a.factors) {
-        if (to.tensor != from.tensor) continue;
-        auto rest = from.index[d];
-        rest.coefficients.pop_back();
-        auto value = step * (to.index[d] - rest);
-        auto forms = identity_forms(rank, rank);
-        forms.push_back(value);
-        auto moved = b.factors;
-        for (auto& factor : moved) {
-          for (auto& index : factor.index) index = poly::substitute(index, forms, rank);
+/// Where a sum of `b` is in `a`, which has none for it.
+struct Place {
+  std::size_t variable = 0;
+  poly::Affine value;
+};
+
+/// `a`, of fewer sums by one, as a summand of `b`: where the sum that it has not is.
+std::optional<Place> summand(const NormalForm& form, const Term& a, const Term& b, std::size_t rank) {
+  if (a.sums.size() + 1 != b.sums.size() || a.factors.size() != b.factors.size()) return std::nullopt;
+  const auto variables = rank + a.sums.size();
+  for (auto missing = rank; missing < rank + b.sums.size(); ++missing) {
+    for (const auto& from : b.factors) {
+      for (std::size_t d = 0; d < from.index.size(); ++d) {
+        const auto step = from.index[d].coefficients[missing];
+        if (step != 1 && step != -1) continue;
+        for (const auto& to : a.factors) {
+          if (to.tensor != from.tensor) continue;
+          auto rest = from.index[d];
+          rest.coefficients.erase(rest.coefficients.begin() + static_cast<std::ptrdiff_t>(missing));
+          auto value = step * (to.index[d] - rest);
+          auto forms = identity_forms(variables, variables);
+          forms.insert(forms.begin() + static_cast<std::ptrdiff_t>(missing), value);
+          auto moved = b.factors;
+          for (auto& factor : moved) {
+            for (auto& index : factor.index) index = poly::substitute(index, forms, variables);
+          }
+          if (same_factors(form, a.points, a.factors, moved)) return Place{missing, std::move(value)};
         }
-        if (same_factors(form, a.points, a.factors, moved)) return value;
       }
     }
   }
@@ -77,10 +84,11 @@ bool join_term(const NormalForm& form, const Term& a, Term& b, std::size_t rank)
     } while (!same && std::ranges::next_permutation(order).found);
     if (!same) return false;
   } else {
-    const auto value = summand(form, a, b, rank);
-    if (!value) return false;
-    const auto place = poly::variable(rank + 1, rank) - insert_variables(*value, rank, 1);
-    points = insert_coordinates(a.points, rank, 1).intersect({place, true});
+    const auto place = summand(form, a, b, rank);
+    if (!place) return false;
+    const auto here = poly::variable(rank + b.sums.size(), place->variable) -
+                      insert_variables(place->value, place->variable, 1);
+    points = insert_coordinates(a.points, place->variable, 1).intersect({here, true});
   }
   if (!points.intersect(b.points).is_empty()) return false;
   b.points = b.points.unite(points).coalesce();

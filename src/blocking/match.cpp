@@ -51,6 +51,10 @@ class Matcher {
       }
       used[number][p] = true;
       any = any || !is_zero(piece);
+      if (is_zero(piece) && may_keep(cell.pieces[p])) {
+        found_.kept = cell.pieces[p];
+        continue;
+      }
       auto rest = matched(cell.pieces[p], piece);
       if (!rest) return std::nullopt;
       if (piece.residual) residuals.push_back(std::move(*rest));
@@ -74,6 +78,14 @@ class Matcher {
   static bool is_free(const Cell& cell, const poly::Set& points) {
     return std::ranges::all_of(
         cell.pieces, [&](const TilePiece& piece) { return piece.inner.intersect(points).is_empty(); });
+  }
+
+  /// Elements in the place of zeros, as in-place kernels leave them: of finished tiles alone.
+  [[nodiscard]] bool may_keep(const TilePiece& piece) const {
+    return component_.cells.size() == 1 && !piece.root && !piece.terms.empty() && !found_.kept &&
+           std::ranges::all_of(piece.terms, [](const TileTerm& term) {
+             return std::ranges::none_of(term.factors, [](const TileFactor& factor) { return factor.own; });
+           });
   }
 
   [[nodiscard]] std::size_t cell_of(TensorId tensor) const {

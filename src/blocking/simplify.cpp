@@ -39,26 +39,100 @@ bool reads(const Piece& piece, TensorId tensor) {
   });
 }
 
+/// A piece of a result that is a copy of local elements: the result's index in terms of the source's.
+struct Copy {
+  std::size_t piece = 0;
+  TensorId source;
+  std::vector<poly::Affine> back;
+  poly::Set held;  ///< The source's elements.
+};
+
+/// The coordinates of points in terms of these forms of them; those that the forms do not tell are fixed by the set.
+std::optional<std::vector<poly::Affine>> element_of_source(const poly::Set& points,
+                                                           const std::vector<poly::Affine>& index) {
+  const auto rank = points.dimensions();
+  auto forms = index;
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (std::ranges::any_of(index, [d](const auto& form) { return form.coefficients[d] != 0; })) continue;
+    const auto value = points.equality_for(d);
+    if (!value) return std::nullopt;
+    forms.push_back(poly::variable(rank, d) - *value);  // 0 at all points
+  }
+  auto back = poly::left_inverse(forms, rank);
+  if (!back) return std::nullopt;
+  auto onto = identity_forms(index.size(), index.size());
+  onto.resize(forms.size(), poly::constant(index.size(), 0));
+  return substituted(*back, onto, index.size());
+}
+
+std::vector<Copy> copies_in(const System& system, const NormalForm& form, TensorId result) {
+  std::vector<Copy> copies;
+  const auto& pieces = form.pieces[result.index()];
+  for (std::size_t p = 0; p < pieces.size(); ++p) {
+    const auto* factor = copied(pieces[p]);
+    if (factor == nullptr || system.at(factor->tensor).role != recurrence::Role::local) continue;
+    if (auto back = element_of_source(pieces[p].points, factor->index))
+      copies.push_back({p, factor->tensor, std::move(*back), pieces[p].points.image(factor->index)});
+  }
+  return copies;
+}
+
+/// Puts results in the place of a factor whose elements they are copies of, if they are; terms are told apart where
+/// they are in several pieces of the result at several subscripts.
+std::vector<Term> with_copies(const std::vector<Copy>& copies, TensorId result, const Term& term,
+                              std::size_t number) {
+  const auto& factor = term.factors[number];
+  const auto variables = term.points.dimensions();
+  auto left = term.points;
+  std::vector<Term> parts;
+  for (const auto& copy : copies) {
+    if (copy.source != factor.tensor) continue;
+    const auto here = left.intersect(copy.held.preimage(factor.index, variables));
+    if (here.is_empty()) continue;
+    auto index = substituted(copy.back, factor.index, variables);
+    left = left.subtract(here);
+    const auto equal_at = [&](const poly::Set& points, const Term& part) {
+      return std::ranges::equal(part.factors[number].index, index,
+                                [&](const auto& a, const auto& b) { return equal_on(points, a, b); });
+    };
+    bool joined = false;
+    for (auto& part : parts) {
+      const bool is_part = equal_at(here, part);
+      if (!is_part && !equal_at(part.points, part)) continue;
+      if (!is_part) part.factors[number].index = std::move(index);
+      part.points = part.points.unite(here).coalesce();
+      joined = true;
+      break;
+    }
+    if (joined) continue;
+    auto part = term;
+    part.points = here;
+    part.factors[number].tensor = result;
+    part.factors[number].index = std::move(index);
+    parts.push_back(std::move(part));
+  }
+  if (!left.is_empty()) return {term};
+  return parts;
+}
+
 /// Copies of local elements in results stand for them wherever they are read.
 void forward_copies(const System& system, NormalForm& form) {
   for (std::size_t t = 0; t < form.pieces.size(); ++t) {
     if (system.tensors[t].role != recurrence::Role::output) continue;
-    for (std::size_t p = 0; p < form.pieces[t].size(); ++p) {
-      const auto* source = copied(form.pieces[t][p]);
-      if (source == nullptr || system.at(source->tensor).role != recurrence::Role::local) continue;
-      const auto back = poly::left_inverse(source->index, rank_of(system, TensorId(t)));
-      if (!back) continue;
-      const auto from = source->tensor;
-      const auto held = form.pieces[t][p].points.image(source->index);
-      for (std::size_t u = 0; u < form.pieces.size(); ++u) {
-        for (std::size_t q = 0; q < form.pieces[u].size(); ++q) {
-          if (u == t && q == p) continue;
-          for (auto& term : form.pieces[u][q].terms) {
-            for (auto& factor : term.factors) {
-              if (factor.tensor != from || !term.points.image(factor.index).is_subset(held)) continue;
-              factor.index = substituted(*back, factor.index, term.points.dimensions());
-              factor.tensor = TensorId(t);
-            }
+    const auto copies = copies_in(system, form, TensorId(t));
+    if (copies.empty()) continue;
+    for (std::size_t u = 0; u < form.pieces.size(); ++u) {
+      for (std::size_t q = 0; q < form.pieces[u].size(); ++q) {
+        if (u == t && std::ranges::find(copies, q, &Copy::piece) != copies.end()) continue;
+        auto& terms = form.pieces[u][q].terms;
+        for (std::size_t i = 0; i < terms.size(); ++i) {
+          for (std::size_t f = 0; f < terms[i].factors.size(); ++f) {
+            if (system.at(terms[i].factors[f].tensor).role != recurrence::Role::local) continue;
+            auto parts = with_copies(copies, TensorId(t), terms[i], f);
+            if (parts.empty()) continue;
+            terms[i] = std::move(parts.back());
+            parts.pop_back();
+            terms.insert(terms.end(), parts.begin(), parts.end());
           }
         }
       }
@@ -104,6 +178,21 @@ struct Chain {
   std::vector<Piece> bases;
 };
 
+/// Tells whether all that a piece reads of a tensor is an element that it adds to: the end of another chain.
+bool goes_on_at_most(const Piece& piece, TensorId tensor) {
+  return std::ranges::count_if(piece.terms,
+                               [&](const Term& term) {
+                                 return std::ranges::any_of(
+                                     term.factors, [&](const Factor& f) { return f.tensor == tensor; });
+                               }) <= 1 &&
+         std::ranges::all_of(piece.terms, [&](const Term& term) {
+           const bool own =
+               std::ranges::any_of(term.factors, [&](const Factor& f) { return f.tensor == tensor; });
+           return !own || (term.coefficient == 1 && term.sums.empty() && term.factors.size() == 1 &&
+                           !term.factors.front().inverse && !term.factors.front().conjugate);
+         });
+}
+
 std::optional<Chain> chain_of(const std::vector<Piece>& pieces, TensorId tensor, std::size_t rank) {
   std::optional<Chain> chain;
   for (const auto& piece : pieces) {
@@ -119,7 +208,7 @@ std::optional<Chain> chain_of(const std::vector<Piece>& pieces, TensorId tensor,
   for (const auto& piece : pieces) {
     auto rest = piece;
     std::erase_if(rest.terms, [&](const Term& term) { return step_of(term, tensor, rank) == chain->step; });
-    if (reads(rest, tensor)) return std::nullopt;
+    if (!goes_on_at_most(rest, tensor)) return std::nullopt;
     if (rest.terms.size() + 1 < piece.terms.size()) return std::nullopt;
     const bool steps = rest.terms.size() + 1 == piece.terms.size();
     if (!steps && rest.terms.size() != piece.terms.size()) return std::nullopt;
@@ -223,17 +312,119 @@ class Closer {
   std::vector<poly::Affine> at_earlier_;
 };
 
+/// The pieces of a tensor in other coordinates: the old ones in terms of the new, and the new ones of the old.
+std::vector<Piece> in_coordinates(std::vector<Piece> pieces, TensorId tensor,
+                                  const std::vector<poly::Affine>& old_of_new,
+                                  const std::vector<poly::Affine>& new_of_old) {
+  const auto rank = old_of_new.size();
+  for (auto& piece : pieces) {
+    piece.points = piece.points.preimage(old_of_new, rank);
+    for (auto& term : piece.terms) {
+      const auto sums = term.sums.size();
+      std::vector<poly::Affine> forms;
+      for (const auto& form : old_of_new) forms.push_back(insert_variables(form, rank, sums));
+      for (std::size_t s = 0; s < sums; ++s) forms.push_back(poly::variable(rank + sums, rank + s));
+      substitute_in(term, forms, rank + sums);
+      for (auto& factor : term.factors) {
+        if (factor.tensor == tensor) factor.index = substituted(new_of_old, factor.index, rank + sums);
+      }
+    }
+  }
+  return pieces;
+}
+
+/// The way from an element to the one that it goes on from, where that is along several coordinates at once.
+std::optional<std::vector<std::int64_t>> diagonal_step(const std::vector<Piece>& pieces, TensorId tensor,
+                                                       std::size_t rank) {
+  for (const auto& piece : pieces) {
+    for (const auto& term : piece.terms) {
+      if (term.coefficient != 1 || !term.sums.empty() || term.factors.size() != 1) continue;
+      const auto& factor = term.factors.front();
+      if (factor.tensor != tensor || factor.inverse || factor.conjugate) continue;
+      std::vector<std::int64_t> step;
+      for (std::size_t d = 0; d < rank; ++d) {
+        const auto difference = distance(term.points, factor.index[d] - poly::variable(rank, d));
+        if (difference && std::abs(*difference) <= 1) step.push_back(*difference);
+      }
+      if (step.size() == rank && std::ranges::count(step, 0) + 1 < static_cast<std::ptrdiff_t>(rank))
+        return step;
+    }
+  }
+  return std::nullopt;
+}
+
+/// The pieces of an accumulator with its steps added up; none where it is none.
+std::optional<std::vector<Piece>> added_up(const std::vector<Piece>& pieces, TensorId tensor,
+                                           std::size_t rank) {
+  auto chain = chain_of(pieces, tensor, rank);
+  if (!chain || std::ranges::any_of(chain->bases, &Piece::root)) return std::nullopt;
+  return Closer(std::move(*chain), rank).run();
+}
+
+/// The same of one whose steps are along several coordinates: in coordinates of which they change one.
+std::optional<std::vector<Piece>> added_up_askew(const std::vector<Piece>& pieces, TensorId tensor,
+                                                 std::size_t rank) {
+  const auto step = diagonal_step(pieces, tensor, rank);
+  if (!step) return std::nullopt;
+  const auto along =
+      static_cast<std::size_t>(std::ranges::find_if(*step, [](auto d) { return d != 0; }) - step->begin());
+  auto old_of_new = identity_forms(rank, rank), new_of_old = old_of_new;
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (d == along || (*step)[d] == 0) continue;
+    const auto slope = (*step)[d] * (*step)[along];
+    new_of_old[d] = poly::variable(rank, d) - slope * poly::variable(rank, along);
+    old_of_new[d] = poly::variable(rank, d) + slope * poly::variable(rank, along);
+  }
+  auto closed = added_up(in_coordinates(pieces, tensor, old_of_new, new_of_old), tensor, rank);
+  if (!closed) return std::nullopt;
+  return in_coordinates(std::move(*closed), tensor, new_of_old, old_of_new);
+}
+
 bool close_chains(const System& system, NormalForm& form) {
   bool changed = false;
   for (std::size_t t = 0; t < form.pieces.size(); ++t) {
-    if (system.tensors[t].role != recurrence::Role::local) continue;
+    if (system.tensors[t].role != recurrence::Role::local || form.pieces[t].empty()) continue;
     const auto rank = rank_of(system, TensorId(t));
-    auto chain = chain_of(form.pieces[t], TensorId(t), rank);
-    if (!chain || std::ranges::any_of(chain->bases, [](const Piece& base) { return base.root; })) continue;
-    if (auto pieces = Closer(std::move(*chain), rank).run()) {
-      form.pieces[t] = std::move(*pieces);
-      changed = true;
+    auto pieces = added_up(form.pieces[t], TensorId(t), rank);
+    if (!pieces) pieces = added_up_askew(form.pieces[t], TensorId(t), rank);
+    if (!pieces) continue;
+    form.pieces[t] = std::move(*pieces);
+    changed = true;
+  }
+  return changed;
+}
+
+/// Leaves of local tensors that read themselves what is read of them: of sums in sums the ends of the inner ones.
+bool drop_unread_elements(const System& system, NormalForm& form) {
+  bool changed = false;
+  for (std::size_t t = 0; t < form.pieces.size(); ++t) {
+    const TensorId tensor(t);
+    if (system.tensors[t].role != recurrence::Role::local ||
+        std::ranges::none_of(form.pieces[t], [&](const Piece& piece) { return reads(piece, tensor); }))
+      continue;
+    std::optional<poly::Set> read;
+    for (const auto& pieces : form.pieces) {
+      for (const auto& piece : pieces) {
+        for (const auto& term : piece.terms) {
+          for (const auto& factor : term.factors) {
+            if (factor.tensor != tensor) continue;
+            const auto elements = term.points.image(factor.index);
+            read = read ? read->unite(elements) : elements;
+          }
+        }
+      }
     }
+    const auto wanted = read->coalesce();
+    for (auto& piece : form.pieces[t]) {
+      if (piece.points.is_subset(wanted)) continue;
+      changed = true;
+      piece.points = piece.points.intersect(wanted).coalesce();
+      for (auto& term : piece.terms)
+        term.points =
+            term.points.intersect(insert_coordinates(piece.points, wanted.dimensions(), term.sums.size()));
+      std::erase_if(piece.terms, [](const Term& term) { return term.points.is_empty(); });
+    }
+    std::erase_if(form.pieces[t], [](const Piece& piece) { return piece.points.is_empty(); });
   }
   return changed;
 }
@@ -368,7 +559,8 @@ NormalForm simplify(const System& system, NormalForm form) {
     const bool closed = close_chains(system, form);
     const bool replaced = inline_locals(system, form);
     drop_unread(system, form);
-    if (!closed && !replaced) break;
+    const bool dropped = drop_unread_elements(system, form);
+    if (!closed && !replaced && !dropped) break;
   }
   for (std::size_t t = 0; t < form.pieces.size(); ++t) {
     for (auto& piece : form.pieces[t]) {

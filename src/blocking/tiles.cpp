@@ -10,6 +10,8 @@
 
 #include <cyclotron/support/error.hpp>
 
+#include "relax.hpp"
+
 namespace cyclotron::blocking {
 
 namespace {
@@ -248,12 +250,6 @@ class Cutter {
   [[nodiscard]] std::vector<Group> group(const poly::Set& points, const Variables& variables,
                                          const Span& span) {
     const auto count = variables.tile.size();
-    std::vector<poly::Constraint> ends;
-    for (std::size_t v = 0; v < count; ++v) {
-      const auto value = poly::variable(count, v);
-      ends.push_back({value, false});
-      ends.push_back({poly::constant(count, variables.extent[v] - 1) - value, false});
-    }
     std::vector<poly::Affine> scalar;
     std::vector<poly::Constraint> inside;
     std::vector<poly::Affine> only_tiles, only_inner;
@@ -269,8 +265,7 @@ class Cutter {
       only_tiles.push_back(tile);
       only_inner.push_back(place);
     }
-    const auto relaxed = points.gist(poly::Set::where(context_, count, ends));
-    const auto all = relaxed.preimage(scalar, 2 * count).intersect(inside);
+    const auto all = relax(points, variables.extent).preimage(scalar, 2 * count).intersect(inside);
     std::vector<Group> groups;
     auto left = project_first(all, count);
     const auto box = poly::Set::where(context_, 2 * count, inside);
