@@ -212,7 +212,8 @@ TileSystem::Total TileSystem::total(Emitter& emitter, const Cell& cell, const st
     if (everywhere) all = std::max(all, extent);
     sometimes = std::max(sometimes, extent);
     const bool less = term.coefficient < 0;
-    const operators::Flags flags = ranges == 1 && result ? operators::Flags{operators::onward} : 0U;
+    const bool onward = ranges == 1 && result && extent == Extent::whole;
+    const operators::Flags flags = onward ? operators::Flags{operators::onward} : 0U;
     if (result)
       result = emitter.apply(less ? Op::subtract : Op::add, {*result, node.expr}, flags);
     else
