@@ -32,7 +32,7 @@ bool same_factors(const NormalForm& form, const poly::Set& points, const std::ve
   return true;
 }
 
-/// Where a sum of `b` is in `a`, which has none for it.
+/// The place in `a` of a sum of `b` that `a` has none for.
 struct Place {
   std::size_t variable = 0;
   poly::Affine value;

@@ -22,7 +22,7 @@ struct Match {
   std::map<Role, BoundTile> tiles;
   std::vector<TileTerm> residual;  ///< Its terms, on all rows and columns.
   std::optional<TilePiece> kept =
-      std::nullopt;  ///< What is where the definition has zeros, from finished tiles.
+      std::nullopt;  ///< In the place of the definition's zeros, from finished tiles.
 };
 
 /// Tiles that are computed together: the first cell, and those of other tensors in its coordinates.

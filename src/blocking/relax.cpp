@@ -34,7 +34,7 @@ bool is_unusual(const poly::Set& set) {
   });
 }
 
-/// Which indices come before or are equal to which others at all points; the weaker ones first.
+/// The orders of two indices each that hold at all points; those that equality fulfils first.
 std::vector<poly::Constraint> orders(const poly::Set& points, const std::vector<std::int64_t>& extents) {
   const auto count = extents.size();
   std::vector<poly::Constraint> weak, strict;
