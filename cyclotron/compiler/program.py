@@ -181,6 +181,41 @@ class Program:
         """The roles of PEs: controller, if any, workers, reduction PEs and relays, with what each holds."""
         return compiler.Roles.of(self.core)
 
+    @functools.cached_property
+    def control_system(self) -> Program | None:
+        """The controller as a program of its own, which every backend runs; None where no PE waits for one.
+
+        Its PEs are a row of executive, response and merge PEs (MACH, section 4.1), and two of the worker field
+        beside them. The executive has the loops that end by data, and sends the number of each section to the
+        response PEs, which have a share of the section's calls and arguments in tables; the merge PE sends
+        these on in order. Inputs are the flags of the loops, by iteration; outputs what came to the workers of
+        each section, the numbers of its calls and of their tensors. `roles` has the PEs by their role.
+
+        Raises
+        ------
+        ProgramError
+            CYC614 if loops that end by data are not such that PEs can leave out their iterations.
+
+        Examples
+        --------
+        >>> @cy.kernel(max_steps=20)
+        ... def halved(x):
+        ...     while cy.max(x) > 1.0:
+        ...         x = x / 2
+        ...     return x
+        >>> machine = cy.Machine(control=cy.Control())
+        >>> program = halved.compile(cy.spec((4,)), schedule=cy.Schedule().space("i"), machine=machine)
+        >>> program.control_system.grid
+        (2, 4)
+        >>> print(program.roles["merge"])  # doctest: +ELLIPSIS
+        merge    { [row, column] : row = 0 and column = 1 }
+        ...
+        """
+        if not self.core.endings or self.core.machine.control is None:
+            return None
+        with errors_at_call():
+            return Program(self.core.control_system())
+
     @property
     def memory_bytes(self) -> int:
         """Bytes of memory that the fullest PE needs."""

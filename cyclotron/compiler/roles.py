@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal, cast
+from dataclasses import dataclass, field
+from typing import Literal, cast, get_args, overload
 
 from cyclotron import _core
+from cyclotron.compiler.pe_class import PeClass
 from cyclotron.compiler.sections import Section, Sections
+from cyclotron.support.errors import ProgramError
 from cyclotron.support.tables import Row, Table
 
 _HEADER = ("role", "PEs", "where", "holds", "bytes", "calls")
 
 RoleName = Literal["worker", "reduction", "relay"]
+ControlRoleName = Literal["executive", "response", "merge"]
+
+
+class RolePrograms(tuple[PeClass, ...]):
+    """The programs of the PEs of one role, which print themselves one after the other."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "\n".join(str(pe_class) for pe_class in self)
 
 
 @dataclass(frozen=True)
@@ -130,12 +142,19 @@ class Roles(Table):
         One a PE class.
     sections : tuple of Section
         What the controller sends, and the PEs take part in.
+
+    Notes
+    -----
+    A number leads to the role of that PE class, and the name of a role to the programs of its PEs: those of
+    workers, reduction PEs and relays, and the executive's, the response PEs' and the merge PE's of the
+    controller (`Program.control_system`).
     """
 
     kernel_name: str
     controller: Controller | None
     roles: tuple[Role, ...]
     sections: tuple[Section, ...]
+    core: _core.Program = field(compare=False)
 
     @classmethod
     def of(cls, program: _core.Program) -> Roles:
@@ -164,7 +183,7 @@ class Roles(Table):
             )
             for number, (found, count) in enumerate(zip(program.classes, program.pe_counts(), strict=True))
         )
-        return cls(program.kernel, Controller.of(program), roles, sections)
+        return cls(program.kernel, Controller.of(program), roles, sections, program)
 
     def __len__(self) -> int:
         return len(self.roles)
@@ -172,8 +191,24 @@ class Roles(Table):
     def __iter__(self) -> Iterator[Role]:
         return iter(self.roles)
 
-    def __getitem__(self, pe_class: int) -> Role:
-        return self.roles[pe_class]
+    @overload
+    def __getitem__(self, role: int) -> Role: ...
+    @overload
+    def __getitem__(self, role: RoleName | ControlRoleName) -> RolePrograms: ...
+    def __getitem__(self, role: int | RoleName | ControlRoleName) -> Role | RolePrograms:
+        if not isinstance(role, str):
+            return self.roles[role]
+        if role in get_args(RoleName):
+            return _programs(self.core, [own.pe_class for own in self.roles if own.name == role])
+        if role not in get_args(ControlRoleName):
+            known = ", ".join(map(repr, (*get_args(RoleName), *get_args(ControlRoleName))))
+            raise ProgramError(
+                f"no PE has the role {role!r}", code="CYC403", help=f"the roles are {known}, or give a PE class"
+            )
+        if self.controller is None:
+            return RolePrograms()
+        control = self.core.control_system()
+        return _programs(control, [n for n, one in enumerate(control.classes) if one.name.split()[0] == role])
 
     def count(self, name: RoleName) -> int:
         """Return how many PEs have a role.
@@ -202,3 +237,9 @@ class Roles(Table):
         parts = [f"{count} {text}{'' if count == 1 else 's'}" for count, text in counts if count]
         head = "a controller" if self.controller is not None else "no controller"
         return f"{self.kernel_name}: {', '.join([head, *parts])}"
+
+
+def _programs(program: _core.Program, numbers: list[int]) -> RolePrograms:
+    counts = program.pe_counts()
+    found = [(program.classes[number], counts[number]) for number in numbers]
+    return RolePrograms(PeClass(one.name, one.region, count, one.text) for one, count in found)

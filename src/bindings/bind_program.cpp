@@ -111,6 +111,8 @@ void bind_program(py::module_& module) {
       .def_property_readonly("sections", &sections)
       .def_property_readonly("control_place", &program::control_place)
       .def_property_readonly("control_distance", &control_distance)
+      .def("control_system", &control_system,
+           "The program of the control system; ValueError where no PE waits for a controller.")
       .def_property_readonly("classes", &classes)
       .def("pe_counts", &program::Program::pe_counts, "PEs in each class.")
       .def("class_of", &class_of, py::arg("coordinates"),

@@ -6,6 +6,9 @@
 #include <string>
 #include <utility>
 
+#include <cyclotron/memory/layout.hpp>
+#include <cyclotron/program/control_system.hpp>
+#include <cyclotron/program/procedures.hpp>
 #include <cyclotron/program/roles.hpp>
 #include <cyclotron/program/sections.hpp>
 
@@ -33,6 +36,15 @@ py::dict to_dict(const program::Section& section) {
 Dicts sections(const program::Program& program) {
   Dicts result;
   for (const program::Section& section : program::sections(program)) result.append(to_dict(section));
+  return result;
+}
+
+program::Program control_system(const program::Program& program) {
+  if (!program::uses_controller(program)) throw py::value_error("no PE of this program waits for a controller");
+  const py::gil_scoped_release release;
+  program::Program result = memory::allocate(program::control_system(program));
+  program::verify(result);
+  memory::verify_layout(result);
   return result;
 }
 

@@ -1,12 +1,14 @@
 #include <cyclotron/program/sections.hpp>
 
 #include <algorithm>
-#include <numeric>
+#include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 #include <variant>
 
 #include <cyclotron/program/procedures.hpp>
+#include <cyclotron/support/division.hpp>
 
 namespace cyclotron::program {
 namespace {
@@ -14,23 +16,6 @@ namespace {
 template <class T>
 void add_once(std::vector<T>& values, const T& value) {
   if (std::ranges::find(values, value) == values.end()) values.push_back(value);
-}
-
-/// The exit plan of each instruction's outermost loop, if that has one.
-std::vector<std::optional<ExitPlanId>> plans_of(const PeClass& pe_class) {
-  std::vector<std::optional<ExitPlanId>> result(pe_class.code.size());
-  std::size_t depth = 0, begin = 0;
-  std::optional<ExitPlanId> found;
-  for (std::size_t at = 0; at < pe_class.code.size(); ++at) {
-    const Action& action = pe_class.code[at].action;
-    if (opens(action) && depth++ == 0) begin = at;
-    if (const auto* exit = std::get_if<Exit>(&action)) found = exit->plan;
-    if (std::holds_alternative<End>(action) && --depth == 0) {
-      std::fill(result.begin() + static_cast<std::ptrdiff_t>(begin),
-                result.begin() + static_cast<std::ptrdiff_t>(at) + 1, std::exchange(found, std::nullopt));
-    }
-  }
-  return result;
 }
 
 /// The slot that an action writes.
@@ -42,53 +27,153 @@ const SlotRef* destination(const Action& action) {
   return nullptr;
 }
 
-/// Place of each exit plan's loop among those of all: classes run theirs in one order, and have some of them.
-std::vector<std::size_t> positions_of(const Program& program) {
-  std::vector<std::size_t> before(program.exit_plans.size(), 0), order(before.size()), result(before.size());
-  for (const PeClass& pe_class : program.classes) {
-    std::size_t passed = 0;
-    for (const Instruction& instruction : pe_class.code) {
-      const auto* exit = std::get_if<Exit>(&instruction.action);
-      if (exit == nullptr) continue;
-      auto& most = before[exit->plan.index()];
-      most = std::max(most, passed++);
-    }
+using Code = std::vector<Instruction>;
+
+/// Past an instruction, with its block if it opens one.
+std::size_t past(const Code& code, std::size_t at) {
+  std::size_t depth = 0;
+  do {
+    if (opens(code[at].action)) ++depth;
+    if (std::holds_alternative<End>(code[at].action)) --depth;
+    ++at;
+  } while (depth > 0);
+  return at;
+}
+
+/// The exit plans of instructions [at, end), in order.
+std::vector<ExitPlanId> plans_in(const Code& code, std::size_t at, std::size_t end) {
+  std::vector<ExitPlanId> result;
+  for (; at < end; ++at) {
+    if (const auto* exit = std::get_if<Exit>(&code[at].action)) result.push_back(exit->plan);
   }
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t e) { return before[e]; });
-  for (std::size_t p = 0; p < order.size(); ++p) result[order[p]] = p;
+  return result;
+}
+std::vector<ExitPlanId> plans_in(const ControlLoop& loop) {
+  std::vector<ExitPlanId> result;
+  for (const ControlLoop& inner : loop.body.loops) {
+    const auto plans = plans_in(inner);
+    result.insert(result.end(), plans.begin(), plans.end());
+  }
+  if (loop.plan) result.push_back(*loop.plan);
   return result;
 }
 
-struct Collected {
-  const Program& program;
-  std::vector<std::size_t> positions;
-  /// Before, in and after each exit plan's loop: 2 p + 1 is the loop at position p.
-  std::vector<Section> sections = std::vector<Section>(2 * program.exit_plans.size() + 1);
-  std::vector<bool> computed =
-      std::vector<bool>(sections.size());  ///< The flag's span is where it is computed.
+/// Requires: its bounds are constants, as those of all loops with EXITs and around them.
+ControlLoop limits_of(const Loop& loop) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  ControlLoop result{.name = loop.name, .first = -most, .last = most, .plan = {}, .body = {}};
+  for (const Bound& bound : loop.lower)
+    result.first = std::max(result.first, ceil_divide(bound.numerator.constant, bound.divisor));
+  for (const Bound& bound : loop.upper)
+    result.last = std::min(result.last, floor_divide(bound.numerator.constant, bound.divisor));
+  return result;
+}
 
-  [[nodiscard]] std::size_t loop_of(ExitPlanId plan) const { return 2 * positions[plan.index()] + 1; }
+class Collected {
+ public:
+  explicit Collected(const Program& program) : program_(program) {}
+
+  ControlFlow run() {
+    const auto exits = [](const PeClass& one) { return plans_in(one.code, 0, one.code.size()).size(); };
+    const auto most = std::ranges::max_element(program_.classes, {}, exits);
+    const Code none;
+    const Code& code = most == program_.classes.end() ? none : most->code;
+    result_.program = block(code, 0, code.size(), {}, {});
+    for (std::uint32_t c = 0; c < program_.classes.size(); ++c) add(c);
+    for (Section& section : result_.sections) {
+      for (Call& call : section.calls) std::ranges::stable_sort(call.spans);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  /// A new section, of an iteration of a loop and sent by the flag of an exit plan.
+  std::size_t section(const std::string& loop, std::optional<ExitPlanId> by) {
+    result_.sections.push_back({.loop = loop, .calls = {}, .waits_for = {}, .flag_span = {}});
+    sent_by_.push_back(by);
+    computed_.push_back(false);
+    return result_.sections.size() - 1;
+  }
+
+  ControlBlock block(const Code& code, std::size_t at, std::size_t end, const std::string& name,
+                     std::optional<ExitPlanId> by) {
+    ControlBlock result;
+    result.sections.push_back(section(name, by));
+    while (at < end) {
+      const std::size_t next = past(code, at);
+      const auto plans = plans_in(code, at, next);
+      const auto* loop = std::get_if<Loop>(&code[at].action);
+      if (loop != nullptr && !plans.empty()) {
+        ControlLoop inner = limits_of(*loop);
+        const auto* exit = std::get_if<Exit>(&code[next - 2].action);
+        if (exit != nullptr) {
+          inner.plan = exit->plan;
+          inner.name = program_.exit_plans[exit->plan.index()].loop;
+        }
+        inner.body = block(code, at + 1, next - 1, inner.name, plans.back());
+        result.loops.push_back(std::move(inner));
+        result.sections.push_back(section(name, plans.back()));
+      }
+      at = next;
+    }
+    return result;
+  }
 
   void add(std::uint32_t number) {
-    const PeClass& pe_class = program.classes[number];
-    const auto exit_plans = plans_of(pe_class);
-    std::size_t section = 0, joined = 0;
-    for (const Procedure& procedure : procedures(pe_class)) {
-      const auto plan = exit_plans[procedure.first];
-      const std::size_t before = section;
-      if (plan) section = loop_of(*plan);
-      if (!plan && section % 2 == 1) ++section;  // past the loop
-      if (section != before) joined = 0;
-      joined = join(sections[section].calls, joined, pe_class, procedure);
-      sections[section].calls[joined++].classes.push_back(number);
-    }
+    const PeClass& pe_class = program_.classes[number];
+    const std::vector<Procedure> all = procedures(pe_class);
+    std::span<const Procedure> left = all;
+    add(number, 0, pe_class.code.size(), result_.program, left);
     for (const Instruction& instruction : pe_class.code) {
       if (const auto* exit = std::get_if<Exit>(&instruction.action)) tell_flag(pe_class, *exit);
     }
   }
 
- private:
+  /// The loop of a block, from `place` on, that ends by these plans; else the first that has one of them.
+  static std::vector<ControlLoop>::const_iterator find_loop(const std::vector<ControlLoop>& loops,
+                                                            std::size_t place,
+                                                            const std::vector<ExitPlanId>& plans) {
+    const auto from = loops.begin() + static_cast<std::ptrdiff_t>(std::min(place, loops.size()));
+    const auto alike =
+        std::find_if(from, loops.end(), [&](const ControlLoop& loop) { return plans_in(loop) == plans; });
+    if (alike != loops.end()) return alike;
+    return std::find_if(from, loops.end(), [&](const ControlLoop& loop) {
+      return std::ranges::any_of(plans_in(loop), [&](ExitPlanId plan) {
+        return std::ranges::find(plans, plan) != plans.end();
+      });
+    });
+  }
+
+  /// Adds the procedures of instructions [at, end), which `left` begins with, to the sections of a block.
+  void add(std::uint32_t number, std::size_t at, std::size_t end, const ControlBlock& to,
+           std::span<const Procedure>& left) {
+    const PeClass& pe_class = program_.classes[number];
+    std::size_t place = 0, joined = 0;
+    while (at < end) {
+      const bool loops = std::holds_alternative<Loop>(pe_class.code[at].action);
+      const auto plans = loops ? plans_in(pe_class.code, at, past(pe_class.code, at)) : std::vector<ExitPlanId>{};
+      if (!plans.empty()) {
+        const auto found = find_loop(to.loops, place, plans);
+        const std::size_t past_it = past(pe_class.code, at);
+        if (found != to.loops.end()) {
+          add(number, at + 1, past_it - 1, found->body, left);
+          place = static_cast<std::size_t>(found - to.loops.begin()) + 1;
+        }
+        while (!left.empty() && left.front().first < past_it) left = left.subspan(1);  // of a loop passed by
+        joined = 0;
+        at = past_it;
+      } else if (!left.empty() && left.front().first == at) {
+        auto& calls = result_.sections[to.sections[place]].calls;
+        joined = join(calls, joined, pe_class, left.front());
+        calls[joined++].classes.push_back(number);
+        at = left.front().end;
+        left = left.subspan(1);
+      } else {
+        ++at;
+      }
+    }
+  }
+
   static bool is_control(const Action& action) {
     return opens(action) || std::holds_alternative<End>(action) || std::holds_alternative<Exit>(action);
   }
@@ -128,40 +213,40 @@ struct Collected {
       add_once(call.operators, std::string(operators::info(compute->op).name));
     const auto* load = std::get_if<Load>(&instruction.action);
     const auto* store = std::get_if<Store>(&instruction.action);
-    if (load != nullptr) add_once(call.arguments, program.tensors[load->tensor.index()].name);
-    if (store != nullptr) add_once(call.arguments, program.tensors[store->tensor.index()].name);
+    if (load != nullptr) add_once(call.arguments, program_.tensors[load->tensor.index()].name);
+    if (store != nullptr) add_once(call.arguments, program_.tensors[store->tensor.index()].name);
   }
 
-  /// Finds the flag that the loop's next iteration and the code after the loop wait for.
+  /// Finds the flag that the sections wait for which are sent by it.
   void tell_flag(const PeClass& pe_class, const Exit& exit) {
-    const std::size_t loop = loop_of(exit.plan);
-    for (const std::size_t number : {loop, loop + 1}) {
-      Section* const section = &sections[number];
-      if (section->waits_for.empty()) section->waits_for = pe_class.slots[exit.runs.slot.index()].name;
+    for (std::size_t number = 0; number < result_.sections.size(); ++number) {
+      if (sent_by_[number] != exit.plan) continue;
+      Section& section = result_.sections[number];
+      if (section.waits_for.empty()) section.waits_for = pe_class.slots[exit.runs.slot.index()].name;
       for (const Instruction& instruction : pe_class.code) {
         const SlotRef* written = destination(instruction.action);
         if (written == nullptr || written->slot != exit.runs.slot) continue;
         const bool computes = std::holds_alternative<Compute>(instruction.action);  // or others do
-        if (section->flag_span.known() && (computed[number] || !computes)) continue;
-        section->flag_span = instruction.span;
-        computed[number] = computes;
+        if (section.flag_span.known() && (computed_[number] || !computes)) continue;
+        section.flag_span = instruction.span;
+        computed_[number] = computes;
       }
     }
   }
+
+  const Program& program_;
+  ControlFlow result_;
+  std::vector<std::optional<ExitPlanId>> sent_by_;  // By section.
+  std::vector<bool> computed_;                      // By section: the flag's span is where it is computed.
 };
 
 }  // namespace
 
+ControlFlow control_flow(const Program& program) { return Collected(program).run(); }
+
 std::vector<Section> sections(const Program& program) {
-  Collected collected{program, positions_of(program)};
-  for (std::size_t e = 0; e < program.exit_plans.size(); ++e)
-    collected.sections[collected.loop_of(ExitPlanId(e))].loop = program.exit_plans[e].loop;
-  for (std::uint32_t c = 0; c < program.classes.size(); ++c) collected.add(c);
-  std::vector<Section> result = std::move(collected.sections);
+  std::vector<Section> result = control_flow(program).sections;
   std::erase_if(result, [](const Section& section) { return section.calls.empty(); });
-  for (Section& section : result) {
-    for (Call& call : section.calls) std::ranges::stable_sort(call.spans);
-  }
   return result;
 }
 

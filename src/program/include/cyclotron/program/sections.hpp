@@ -1,6 +1,8 @@
 // A program as a controller sees it: straight-line sections between decisions that depend on data (MA-022, MA-023).
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +29,30 @@ struct Section {
   Span flag_span;  ///< Place of its computation, in the first class that says.
 };
 
-/// In the order in which they are sent; those without a call are left out. Requires: verify(program).
+struct ControlLoop;
+/// Sections and, one after each but the last, the loops between them.
+struct ControlBlock {
+  std::vector<std::size_t> sections;  ///< Numbers in `ControlFlow::sections`.
+  std::vector<ControlLoop> loops;
+};
+/// A loop in which something ends by data: it, or a loop in it.
+struct ControlLoop {
+  std::string name;
+  std::int64_t first = 0;
+  std::int64_t last = -1;
+  std::optional<ExitPlanId> plan;  ///< Where it ends by data itself.
+  ControlBlock body;
+};
+/// What is left of a program for who decides: its loops that end by data, those around them, and what is between. Classes
+/// that lack a loop of the one that has most pass it by.
+struct ControlFlow {
+  std::vector<Section> sections;  ///< In the order in which they are sent first; some are without a call.
+  ControlBlock program;
+};
+/// Requires: verify(program).
+[[nodiscard]] ControlFlow control_flow(const Program& program);
+
+/// Those of the control flow that have calls. Requires: verify(program).
 [[nodiscard]] std::vector<Section> sections(const Program& program);
 
 }  // namespace cyclotron::program

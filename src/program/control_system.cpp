@@ -1,0 +1,437 @@
+#include <cyclotron/program/control_system.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <cyclotron/program/sections.hpp>
+#include <cyclotron/program/timing.hpp>
+
+namespace cyclotron::program {
+namespace {
+
+constexpr std::int64_t merge_depth = 1000;  // words between merge PE and workers (MA-114)
+// Of a section's number: the lengths and the addresses of its calls and of its arguments (MACH, Listing 4).
+constexpr std::int64_t look_up_cycles = 4;
+constexpr std::size_t row_names = 2;        // coordinates before a loop's variable in an environment
+
+Affine number(std::int64_t constant) { return {.coefficients = {}, .constant = constant}; }
+Bound bound(std::int64_t constant) { return {.numerator = number(constant), .divisor = 1}; }
+/// The variable of a loop that so many are around, plus a constant.
+Affine variable(std::size_t loops, std::int64_t constant = 0) {
+  Affine result{.coefficients = std::vector<std::int64_t>(row_names + loops + 1, 0), .constant = constant};
+  result.coefficients.back() = 1;
+  return result;
+}
+Condition is(std::size_t coordinate, std::int64_t value) {
+  Affine form{.coefficients = std::vector<std::int64_t>(coordinate + 1, 0), .constant = -value};
+  form.coefficients.back() = 1;
+  return {.kind = Condition::Kind::zero, .form = std::move(form), .modulus = 0};
+}
+
+/// What the control system sends of a section: a word a call, then one an argument.
+struct Words {
+  std::vector<std::int64_t> calls;
+  std::vector<std::int64_t> arguments;
+};
+
+/// Its channels, by number.
+enum class Way : std::uint8_t { flag_beside, flag_up, section, goes_on, calls_in, arguments_in, calls, arguments };
+
+/// The code of one PE, on its way.
+class Role {
+ public:
+  Role(const std::string& name, std::int64_t row, std::int64_t column) : row_(row), column_(column) {
+    result_.name = name;
+    result_.region = {{is(0, row), is(1, column)}};
+    result_.region_text = fmt::format("{{ [row, column] : row = {} and column = {} }}", row, column);
+  }
+
+  SlotRef slot(const std::string& name, DType dtype, std::int64_t count = 1, bool persistent = false) {
+    result_.slots.push_back({.name = name, .dtype = dtype, .tile = {}, .count = count, .persistent = persistent});
+    return {.slot = SlotId(result_.slots.size() - 1), .index = {}};
+  }
+  void add(Action action) { result_.code.push_back({std::move(action), {}}); }
+  void open(const std::string& name, std::int64_t first, std::int64_t last) {
+    add(Loop{.name = name, .lower = {bound(first)}, .upper = {bound(last)}, .step = 1});
+    firsts_.push_back(first);
+  }
+  void close() {
+    add(End{});
+    firsts_.pop_back();
+  }
+  [[nodiscard]] std::size_t loops() const { return firsts_.size(); }
+
+  void send(Way way, const SlotRef& source) { add(Send{.channel = ChannelId(std::size_t(way)), .source = source}); }
+  void receive(Way way, const SlotRef& to) {
+    add(Receive{.channel = ChannelId(std::size_t(way)), .destination = to, .sender = {}});
+  }
+  /// Along the row.
+  void receive(Way way, const SlotRef& to, std::int64_t sender) {
+    add(Receive{.channel = ChannelId(std::size_t(way)), .destination = to, .sender = {number(sender)}});
+  }
+  void broadcast(Way way, const SlotRef& source, std::int64_t first, std::int64_t last) {
+    if (first > last || (first == column_ && last == column_)) return;
+    add(Broadcast{.channel = ChannelId(std::size_t(way)), .source = source, .lower = {bound(first)},
+                  .upper = {bound(last)}});
+  }
+  /// The flag of this iteration of the loops around, of an input.
+  void load(TensorId tensor, const SlotRef& to) {
+    std::vector<Affine> index;
+    for (std::size_t l = 0; l < firsts_.size(); ++l) index.push_back(variable(l, -firsts_[l]));
+    add(Load{.destination = to, .tensor = tensor, .index = std::move(index)});
+  }
+
+  [[nodiscard]] PeClass take() { return std::move(result_); }
+
+ private:
+  std::int64_t row_, column_;
+  PeClass result_;
+  std::vector<std::int64_t> firsts_;  // Of the loops around.
+};
+
+class Builder {
+ public:
+  explicit Builder(const Program& program) : of_(program), flow_(control_flow(program)) {
+    std::int64_t calls = 0;
+    for (const Section& section : flow_.sections) {
+      Words words;
+      for (const Call& call : section.calls) {
+        words.calls.push_back(calls++);
+        for (const std::string& name : call.arguments) words.arguments.push_back(tensor_of(name));
+      }
+      words_.push_back(std::move(words));
+    }
+    while (table_bytes() > of_.machine.pe.memory_bytes - other_bytes && responses_ < calls) ++responses_;
+  }
+
+  Program run() {
+    make_machine();
+    add_channels();
+    std::vector<std::int64_t> shape;
+    add_flags(flow_.program, shape);
+    add_tables();
+    result_.exit_plans = of_.exit_plans;
+    add_executive();
+    for (std::int64_t r = 0; r < responses_; ++r) add_response(r);
+    add_merge();
+    add_worker();
+    add_relay();
+    return std::move(result_);
+  }
+
+ private:
+  static constexpr std::int64_t other_bytes = 64;  // of a response PE: its words and numbers
+
+  [[nodiscard]] std::int64_t tensor_of(const std::string& name) const {
+    const auto found = std::ranges::find(of_.tensors, name, &Tensor::name);
+    return found - of_.tensors.begin();
+  }
+  [[nodiscard]] std::int64_t merge_column() const { return (responses_ + 1) / 2; }
+  [[nodiscard]] std::int64_t executive_column() const { return merge_column() + 1; }
+  /// Of a response PE: from the middle outwards, left and right in turn.
+  [[nodiscard]] std::int64_t column_of(std::int64_t response) const {
+    return response % 2 == 0 ? merge_column() - 1 - response / 2 : executive_column() + 1 + response / 2;
+  }
+  /// Words [first, second) of so many that a response PE has.
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> share(std::size_t words, std::int64_t response) const {
+    const auto count = static_cast<std::int64_t>(words);
+    const std::int64_t each = count / responses_, more = count % responses_;
+    const std::int64_t first = response * each + std::min(response, more);
+    return {first, first + each + (response < more ? 1 : 0)};
+  }
+  using Kind = std::vector<std::int64_t> Words::*;
+  /// The longest share of a section's words.
+  [[nodiscard]] std::int64_t longest(Kind kind) const {
+    std::int64_t result = 0;
+    for (const Words& words : words_) {
+      const auto [first, end] = share((words.*kind).size(), 0);
+      result = std::max(result, end - first);
+    }
+    return result;
+  }
+  [[nodiscard]] std::int64_t table_bytes() const {
+    return 8 * std::int64_t(words_.size()) * (longest(&Words::calls) + longest(&Words::arguments));
+  }
+
+  void make_machine() {
+    const machine::Control control = of_.machine.control.value_or(machine::Control{});
+    const machine::Link hop{.latency_cycles = control.hop_cycles};
+    result_.kernel = of_.kernel + "_control";
+    result_.grid = {2, responses_ + 2};
+    result_.grid_names = {"row", "column"};
+    result_.machine = {.grid = result_.grid, .link = hop, .broadcast = hop, .pe = {}};
+    result_.machine.spread = machine::Spread::distance;
+    result_.machine.pe.memory_bytes = of_.machine.pe.memory_bytes;
+    result_.machine.pe.cycles = {{"logical_and", control.latency_cycles}, {"copy", look_up_cycles - address_cycles}};
+  }
+
+  void add_channels() {
+    const auto link = [&](const char* name, DType dtype, std::vector<std::int64_t> offset, std::int64_t depth) {
+      result_.channels.push_back({.name = name, .dtype = dtype, .tile = {}, .offset = std::move(offset), .depth = depth});
+    };
+    const auto network = [&](const char* name, DType dtype) {
+      result_.channels.push_back({.name = name,
+                                  .kind = Channel::Kind::network,
+                                  .dtype = dtype,
+                                  .tile = {},
+                                  .offset = {},
+                                  .axis = 1});
+    };
+    link("flag beside", DType::boolean, {0, 1}, 0);
+    link("flag up", DType::boolean, {-1, 0}, 0);
+    network("section", DType::int64);
+    network("goes on", DType::boolean);
+    network("calls in", DType::int64);
+    network("arguments in", DType::int64);
+    link("calls", DType::int64, {1, 0}, merge_depth);
+    link("arguments", DType::int64, {1, 0}, merge_depth);
+  }
+
+  TensorId add_tensor(const std::string& name, DType dtype, program::Role role, std::vector<std::int64_t> shape) {
+    std::vector<std::int64_t> tile(shape.size(), 1);
+    result_.tensors.push_back(
+        {.name = name, .dtype = dtype, .role = role, .shape = std::move(shape), .tile = std::move(tile)});
+    return TensorId(result_.tensors.size() - 1);
+  }
+
+  /// An input for each loop that ends by data: whether it goes on, by iterations of the loops around and its own.
+  void add_flags(const ControlBlock& block, std::vector<std::int64_t>& shape) {
+    for (const ControlLoop& loop : block.loops) {
+      shape.push_back(std::max<std::int64_t>(0, loop.last - loop.first + 1));
+      add_flags(loop.body, shape);
+      if (loop.plan) {
+        const std::string name = fmt::format("goes_on_{}", flags_.size());
+        flags_.push_back(add_tensor(name, DType::boolean, program::Role::input, shape));
+      }
+      shape.pop_back();
+    }
+  }
+
+  void add_tables() {
+    calls_ = add_table("calls", &Words::calls);
+    arguments_ = add_table("arguments", &Words::arguments);
+  }
+  /// The words by response PE, section and place in the share.
+  TensorId add_table(const std::string& name, Kind kind) {
+    const std::int64_t most = longest(kind), sections = std::ssize(words_);
+    const TensorId id = add_tensor(name, DType::int64, program::Role::constant, {responses_, sections * most});
+    std::vector<std::int64_t> values(std::size_t(responses_ * sections * most));
+    for (std::int64_t r = 0; r < responses_; ++r) {
+      for (std::int64_t s = 0; s < sections; ++s) {
+        const auto& words = words_[std::size_t(s)].*kind;
+        const auto [first, end] = share(words.size(), r);
+        std::copy(words.begin() + first, words.begin() + end, values.begin() + (r * sections + s) * most);
+      }
+    }
+    auto& bytes = result_.tensors[id.index()].values;
+    bytes.resize(values.size() * sizeof(std::int64_t));
+    if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+    return id;
+  }
+
+  /// The loops and sections of the program, with a PE's part of them: of a section that has calls, and of the end of each
+  /// iteration of a loop that ends by data; that returns the flag.
+  template <class OfSection, class Decide>
+  void walk(Role& role, const ControlBlock& block, OfSection of_section, Decide decide, std::size_t& loops) const {
+    for (std::size_t n = 0; n < block.sections.size(); ++n) {
+      if (!words_[block.sections[n]].calls.empty()) of_section(block.sections[n]);
+      if (n == block.loops.size()) continue;
+      const ControlLoop& loop = block.loops[n];
+      role.open(loop.name, loop.first, loop.last);
+      walk(role, loop.body, of_section, decide, loops);
+      if (loop.plan) role.add(Exit{.plan = *loop.plan, .runs = decide(flags_[loops++])});
+      role.close();
+    }
+  }
+  template <class OfSection, class Decide>
+  void walk(Role& role, OfSection of_section, Decide decide) const {
+    std::size_t loops = 0;
+    walk(role, flow_.program, of_section, decide, loops);
+  }
+
+  /// MA-022, MA-026: control flow and numbers of sections.
+  void add_executive() {
+    const std::int64_t own = executive_column(), last = result_.grid[1] - 1;
+    Role role("executive", 0, own);
+    const SlotRef section = role.slot("section", DType::int64), flag = role.slot("flag", DType::boolean);
+    const SlotRef goes_on = role.slot("goes_on", DType::boolean);
+    walk(
+        role,
+        [&](std::size_t s) {
+          role.add(Move{.destination = section, .source = Constant::of(std::int64_t(s))});
+          role.broadcast(Way::section, section, 0, merge_column() - 1);
+          role.broadcast(Way::section, section, own + 1, last);
+        },
+        [&](TensorId) {
+          role.receive(Way::flag_up, flag);
+          role.add(Compute{.op = Op::logical_and, .operands = {flag, flag}, .destination = goes_on});
+          role.broadcast(Way::goes_on, goes_on, 0, last);
+          return goes_on;
+        });
+    result_.classes.push_back(role.take());
+  }
+
+  /// MA-024, MA-111: the share of the section whose number it hears.
+  void add_response(std::int64_t number_of) {
+    Role role(fmt::format("response {}", number_of), 0, column_of(number_of));
+    const SlotRef section = role.slot("section", DType::int64), word = role.slot("word", DType::int64);
+    const SlotRef goes_on = role.slot("goes_on", DType::boolean);
+    const SlotRef calls = add_own_table(role, number_of, calls_, &Words::calls);
+    const SlotRef arguments = add_own_table(role, number_of, arguments_, &Words::arguments);
+    walk(
+        role,
+        [&](std::size_t s) {
+          role.receive(Way::section, section, executive_column());
+          LookUp look_up{section, word};
+          send_share(role, number_of, s, &Words::calls, calls, Way::calls_in, look_up);
+          send_share(role, number_of, s, &Words::arguments, arguments, Way::arguments_in, look_up);
+        },
+        [&](TensorId) {
+          role.receive(Way::goes_on, goes_on, executive_column());
+          return goes_on;
+        });
+    result_.classes.push_back(role.take());
+  }
+
+  SlotRef add_own_table(Role& role, std::int64_t number_of, TensorId table, Kind kind) const {
+    const std::int64_t words = std::ssize(words_) * longest(kind);
+    if (words == 0) return {};
+    const SlotRef slot = role.slot(result_.tensors[table.index()].name, DType::int64, words, true);
+    role.open("n", 0, words - 1);
+    SlotRef element = slot;
+    element.index = variable(0);
+    role.add(Load{.destination = element, .tensor = table, .index = {number(number_of), variable(0)}});
+    role.close();
+    return slot;
+  }
+
+  /// The section's number leads to the first word of its share, and the others follow that.
+  struct LookUp {
+    SlotRef section, word;
+    bool done = false;
+  };
+  void send_share(Role& role, std::int64_t number_of, std::size_t section, Kind kind, const SlotRef& table,
+                  Way way, LookUp& look_up) const {
+    const auto [first, end] = share((words_[section].*kind).size(), number_of);
+    const std::int64_t words = end - first, most = longest(kind);
+    const bool looks_up = words > 0 && !std::exchange(look_up.done, look_up.done || words > 0);
+    if (looks_up) {
+      role.add(Compute{.op = Op::copy,
+                       .operands = {table},
+                       .destination = look_up.word,
+                       .indexed = Indexed{.number = look_up.section,
+                                          .lower = number(0),
+                                          .upper = number(std::ssize(words_) - 1),
+                                          .stride = most,
+                                          .neutral = {}}});
+      role.broadcast(way, look_up.word, merge_column(), merge_column());
+    }
+    if (words <= (looks_up ? 1 : 0)) return;
+    role.open("n", looks_up ? 1 : 0, words - 1);
+    SlotRef element = table;
+    element.index = variable(role.loops() - 1, static_cast<std::int64_t>(section) * most);
+    role.broadcast(way, element, merge_column(), merge_column());
+    role.close();
+  }
+
+  /// MA-027, MA-028: the shares in order, from both sides in turn.
+  void add_merge() {
+    Role role("merge", 0, merge_column());
+    const SlotRef word = role.slot("word", DType::int64), goes_on = role.slot("goes_on", DType::boolean);
+    walk(
+        role,
+        [&](std::size_t s) {
+          for (std::int64_t r = 0; r < responses_; ++r) {
+            pass_on(role, r, words_[s].calls.size(), word, Way::calls_in, Way::calls);
+            pass_on(role, r, words_[s].arguments.size(), word, Way::arguments_in, Way::arguments);
+          }
+        },
+        [&](TensorId) {
+          role.receive(Way::goes_on, goes_on, executive_column());
+          return goes_on;
+        });
+    result_.classes.push_back(role.take());
+  }
+
+  void pass_on(Role& role, std::int64_t response, std::size_t words, const SlotRef& word, Way in, Way out) const {
+    const auto [first, end] = share(words, response);
+    if (first == end) return;
+    role.open("n", 0, end - first - 1);
+    role.receive(in, word, column_of(response));
+    role.send(out, word);
+    role.close();
+  }
+
+  /// The PE of the field that is next to the merge PE: it takes each section and then tells the flag.
+  void add_worker() {
+    Role role("worker", 1, merge_column());
+    const SlotRef word = role.slot("word", DType::int64), flag = role.slot("flag", DType::boolean);
+    std::vector<std::pair<TensorId, TensorId>> taken;
+    for (std::size_t s = 0; s < words_.size(); ++s) {
+      if (words_[s].calls.empty()) {
+        taken.emplace_back();
+        continue;
+      }
+      const auto output = [&](const char* kind, std::size_t count) {
+        return add_tensor(fmt::format("{}_{}", kind, s), DType::int64, program::Role::output, {std::int64_t(count)});
+      };
+      const TensorId calls = output("calls", words_[s].calls.size());
+      taken.emplace_back(calls, output("arguments", words_[s].arguments.size()));
+    }
+    walk(
+        role,
+        [&](std::size_t s) {
+          for (std::int64_t r = 0; r < responses_; ++r) {
+            take(role, share(words_[s].calls.size(), r), word, Way::calls, taken[s].first);
+            take(role, share(words_[s].arguments.size(), r), word, Way::arguments, taken[s].second);
+          }
+        },
+        [&](TensorId tensor) {
+          role.load(tensor, flag);
+          role.send(Way::flag_beside, flag);
+          return flag;
+        });
+    result_.classes.push_back(role.take());
+  }
+
+  static void take(Role& role, std::pair<std::int64_t, std::int64_t> words, const SlotRef& word, Way way,
+                   TensorId to) {
+    const auto [first, end] = words;
+    if (first == end) return;
+    role.open("n", first, end - 1);
+    role.receive(way, word);
+    role.add(Store{.tensor = to, .index = {variable(role.loops() - 1)}, .source = word});
+    role.close();
+  }
+
+  void add_relay() {
+    Role role("relay", 1, executive_column());
+    const SlotRef flag = role.slot("flag", DType::boolean);
+    walk(
+        role, [](std::size_t) {},
+        [&](TensorId) {
+          role.receive(Way::flag_beside, flag);
+          role.send(Way::flag_up, flag);
+          return flag;
+        });
+    result_.classes.push_back(role.take());
+  }
+
+  const Program& of_;
+  ControlFlow flow_;
+  std::vector<Words> words_;  // By section.
+  std::int64_t responses_ = 2;
+  std::vector<TensorId> flags_;  // Of the loops that end by data, in the order of their ends.
+  TensorId calls_, arguments_;
+  Program result_;
+};
+
+}  // namespace
+
+Program control_system(const Program& program) { return Builder(program).run(); }
+
+}  // namespace cyclotron::program

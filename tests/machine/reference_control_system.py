@@ -1,0 +1,212 @@
+"""A control system message by message, written from docs/control.md: it shares nothing with the package.
+
+Each PE is a generator with a clock, which yields where it has to wait; queues keep when messages came and left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Costs:
+    """Of the machine, in cycles; `depth` of a queue but for those to the workers."""
+
+    latency: int
+    hop: int
+    depth: int = 2
+
+
+@dataclass
+class Queue:
+    """Messages between two PEs, first in, first out."""
+
+    latency: int
+    depth: int
+    messages: list[tuple[int, Any]] = field(default_factory=list)  # arrival and value, all of the run
+    left: list[int] = field(default_factory=list)  # when they left
+    link_free: int = 0
+
+    def has_place(self) -> bool:
+        return len(self.messages) - len(self.left) < self.depth
+
+    def place_free(self) -> int:
+        before = len(self.messages) - self.depth
+        return self.left[before] + 1 if before >= 0 else 0
+
+    def put(self, cycle: int, value: Any) -> None:
+        self.messages.append((cycle + self.latency, value))
+
+
+class Pe:
+    """A clock, and what a PE does with messages; a port sends a word a cycle."""
+
+    def __init__(self) -> None:
+        self.now = 0
+        self.port_free: dict[str, int] = {}
+
+    def send(self, port: str, queues: Sequence[Queue], value: Any) -> Iterator[None]:
+        while not all(queue.has_place() for queue in queues):
+            yield
+        if queues:
+            free = [queue.place_free() for queue in queues]
+            self.now = max(self.now, self.port_free.get(port, 0), *free)
+            self.port_free[port] = self.now + 1
+        for queue in queues:
+            queue.put(self.now, value)
+
+    def receive(self, queue: Queue) -> Iterator[None]:
+        while len(queue.messages) == len(queue.left):
+            yield
+        arrival, self.value = queue.messages[len(queue.left)]
+        self.now = max(self.now, arrival)
+        queue.left.append(self.now)
+
+
+@dataclass
+class Loop:
+    """A loop of the control flow, with sections (numbers) and loops as body; `ending`: first, last, period."""
+
+    extent: range
+    body: list[Any]
+    ending: tuple[int, int, int] | None = None
+    flags: Any = None  # of the loop, by iterations of the loops around it and its own
+
+
+class ControlSystem:
+    """Executive in column `middle`, the merge PE left of it, response PEs on both sides, inside out."""
+
+    def __init__(self, flow: list[Any], words: list[tuple[list, list]], responses: int, costs: Costs) -> None:
+        self.flow, self.words, self.costs = flow, words, costs
+        self.places = [-2 - n // 2 if n % 2 == 0 else 1 + n // 2 for n in range(responses)]
+        self.queues: dict[tuple[str, int], Queue] = {}
+        self.taken: dict[int, tuple[list, list]] = {}
+        self.events = [0, 0]  # sections and flags that the executive sent
+
+    def queue(self, kind: str, to: int = 0, hops: int = 1, depth: int | None = None) -> Queue:
+        made = Queue(self.costs.hop * hops, self.costs.depth if depth is None else depth)
+        return self.queues.setdefault((kind, to), made)
+
+    def run(self) -> int:
+        pes = [Pe() for _ in range(4 + len(self.places))]
+        roles: list[Callable[[Pe], tuple[Any, Any]]] = [self.executive, self.merge, self.worker, self.relay]
+        roles += [lambda pe, n=n: self.response(pe, n) for n in range(len(self.places))]
+        running = [self.walk(self.flow, *role(pe), []) for pe, role in zip(pes, roles, strict=True)]
+        waiting = 0
+        while running:
+            before = (len(running), self.steps())
+            running = [one for one in running if next(one, "done") != "done"]
+            waiting = waiting + 1 if (len(running), self.steps()) == before else 0
+            assert waiting < 3, "all wait for each other"
+        return max(pe.now for pe in pes)
+
+    def steps(self) -> int:
+        return sum(len(queue.messages) + len(queue.left) for queue in self.queues.values())
+
+    def walk(self, body: list[Any], section: Any, decide: Any, around: list[int]) -> Iterator[None]:
+        for item in body:
+            if not isinstance(item, Loop):
+                if self.words[item][0]:
+                    yield from section(item)
+                continue
+            value = item.extent.start
+            while value in item.extent:
+                place = [*around, value - item.extent.start]
+                yield from self.walk(item.body, section, decide, place)
+                if item.ending is not None:
+                    goes_on = yield from decide(bool(item.flags[tuple(place)]))
+                    first, last, period = item.ending
+                    if not goes_on and first <= value <= last:
+                        value += (last - value) // period * period
+                value += 1
+
+    def share(self, words: list[Any], response: int) -> list[Any]:
+        """Dealt as evenly as can be, the first ones one more."""
+        counts = [len(words) // len(self.places)] * len(self.places)
+        for n in range(len(words) % len(self.places)):
+            counts[n] += 1
+        begin = sum(counts[:response])
+        return words[begin : begin + counts[response]]
+
+    def executive(self, pe: Pe) -> tuple[Any, Any]:
+        left, right = ([n for n, at in enumerate(self.places) if (at < 0) == side] for side in (True, False))
+
+        def section(number: int) -> Iterator[None]:
+            self.events[0] += 1
+            for side in (left, right):
+                queues = [self.queue("section", n, abs(self.places[n])) for n in side]
+                yield from pe.send("section", queues, number)
+
+        def decide(_: bool) -> Iterator[Any]:
+            self.events[1] += 1
+            yield from pe.receive(self.queue("flag up"))
+            flag = pe.value
+            pe.now += self.costs.latency
+            queues = [self.queue("goes on", n, abs(at)) for n, at in enumerate(self.places)]
+            yield from pe.send("goes on", [*queues, self.queue("goes on", -1)], flag)
+            return flag
+
+        return section, decide
+
+    def response(self, pe: Pe, number: int) -> tuple[Any, Any]:
+        hops = abs(self.places[number] + 1)
+
+        def section(_: int) -> Iterator[None]:
+            yield from pe.receive(self.queue("section", number, abs(self.places[number])))
+            shares = [self.share(words, number) for words in self.words[pe.value]]
+            if any(shares):
+                pe.now += 4  # two lengths and two addresses are looked up, by the number
+            for kind, words in enumerate(shares):
+                for word in words:
+                    yield from pe.send(f"in {kind}", [self.queue(f"in {kind}", number, hops)], word)
+
+        def decide(_: bool) -> Iterator[Any]:
+            yield from pe.receive(self.queue("goes on", number, abs(self.places[number])))
+            return pe.value
+
+        return section, decide
+
+    def merge(self, pe: Pe) -> tuple[Any, Any]:
+        def section(number: int) -> Iterator[None]:
+            for n, at in enumerate(self.places):
+                for kind, words in enumerate(self.words[number]):
+                    for _ in self.share(words, n):
+                        yield from pe.receive(self.queue(f"in {kind}", n, abs(at + 1)))
+                        yield from pe.send(f"out {kind}", [self.queue(f"out {kind}", depth=1000)], pe.value)
+
+        def decide(_: bool) -> Iterator[Any]:
+            yield from pe.receive(self.queue("goes on", -1))
+            return pe.value
+
+        return section, decide
+
+    def worker(self, pe: Pe) -> tuple[Any, Any]:
+        def section(number: int) -> Iterator[None]:
+            taken: tuple[list, list] = ([], [])
+            for n in range(len(self.places)):
+                for kind, words in enumerate(self.words[number]):
+                    for _ in self.share(words, n):
+                        yield from pe.receive(self.queue(f"out {kind}", depth=1000))
+                        taken[kind].append(pe.value)
+            self.taken[number] = taken
+
+        def decide(goes_on: bool) -> Iterator[Any]:
+            yield from pe.send("flag", [self.queue("flag beside")], goes_on)
+            return goes_on
+
+        return section, decide
+
+    def relay(self, pe: Pe) -> tuple[Any, Any]:
+        def section(_: int) -> Iterator[None]:
+            return
+            yield
+
+        def decide(_: bool) -> Iterator[Any]:
+            yield from pe.receive(self.queue("flag beside"))
+            flag = pe.value
+            yield from pe.send("flag", [self.queue("flag up")], flag)
+            return flag
+
+        return section, decide
