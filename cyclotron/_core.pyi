@@ -561,6 +561,8 @@ class Program:
     def __str__(self) -> str: ...
     def class_of(self, coordinates: Sequence[int]) -> int | None:
         """Index of the class of the PE at these coordinates, or None."""
+    def control_system(self) -> Program:
+        """The program of the control system; ValueError where no PE waits for a controller."""
     def link(self, channel: int, sender: int) -> Link:
         """A channel's link from the PE of that linear index; its depth is that of the queue."""
     def pe_counts(self) -> list[int]:

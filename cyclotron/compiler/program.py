@@ -185,10 +185,10 @@ class Program:
     def control_system(self) -> Program | None:
         """The controller as a program of its own, which every backend runs; None where no PE waits for one.
 
-        Its PEs are a row of executive, response and merge PEs (MACH, section 4.1), and two of the worker field
-        beside them. The executive has the loops that end by data, and sends the number of each section to the
-        response PEs, which have a share of the section's calls and arguments in tables; the merge PE sends
-        these on in order. Inputs are the flags of the loops, by iteration; outputs what came to the workers of
+        Its PEs are a row of executive, response and merge PEs (MACH, section 4.1), and two workers beside
+        them. The executive has the loops that end by data, and sends the number of each section to the
+        response PEs, which have a share of its calls and arguments in tables; the merge PE sends these on
+        in order. Inputs are the flags of the loops, by iteration; outputs what came to the workers of
         each section, the numbers of its calls and of their tensors. `roles` has the PEs by their role.
 
         Raises

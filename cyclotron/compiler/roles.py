@@ -203,7 +203,9 @@ class Roles(Table):
         if role not in get_args(ControlRoleName):
             known = ", ".join(map(repr, (*get_args(RoleName), *get_args(ControlRoleName))))
             raise ProgramError(
-                f"no PE has the role {role!r}", code="CYC403", help=f"the roles are {known}, or give a PE class"
+                f"no PE has the role {role!r}",
+                code="CYC403",
+                help=f"the roles are {known}, or give a PE class",
             )
         if self.controller is None:
             return RolePrograms()

@@ -40,7 +40,8 @@ Dicts sections(const program::Program& program) {
 }
 
 program::Program control_system(const program::Program& program) {
-  if (!program::uses_controller(program)) throw py::value_error("no PE of this program waits for a controller");
+  if (!program::uses_controller(program))
+    throw py::value_error("no PE of this program waits for a controller");
   const py::gil_scoped_release release;
   program::Program result = memory::allocate(program::control_system(program));
   program::verify(result);

@@ -16,7 +16,8 @@ namespace {
 constexpr std::int64_t merge_depth = 1000;  // words between merge PE and workers (MA-114)
 // Of a section's number: the lengths and the addresses of its calls and of its arguments (MACH, Listing 4).
 constexpr std::int64_t look_up_cycles = 4;
-constexpr std::size_t row_names = 2;        // coordinates before a loop's variable in an environment
+constexpr std::int64_t first_section = 1;  // number: a PE that hears of none has 0
+constexpr std::size_t row_names = 2;       // coordinates before a loop's variable in an environment
 
 Affine number(std::int64_t constant) { return {.coefficients = {}, .constant = constant}; }
 Bound bound(std::int64_t constant) { return {.numerator = number(constant), .divisor = 1}; }
@@ -32,14 +33,23 @@ Condition is(std::size_t coordinate, std::int64_t value) {
   return {.kind = Condition::Kind::zero, .form = std::move(form), .modulus = 0};
 }
 
-/// What the control system sends of a section: a word a call, then one an argument.
+/// The words of a section that the control system sends: a word a call, then one an argument.
 struct Words {
   std::vector<std::int64_t> calls;
   std::vector<std::int64_t> arguments;
 };
 
 /// Its channels, by number.
-enum class Way : std::uint8_t { flag_beside, flag_up, section, goes_on, calls_in, arguments_in, calls, arguments };
+enum class Way : std::uint8_t {
+  flag_beside,
+  flag_up,
+  section,
+  goes_on,
+  calls_in,
+  arguments_in,
+  calls,
+  arguments
+};
 
 /// The code of one PE, on its way.
 class Role {
@@ -51,7 +61,8 @@ class Role {
   }
 
   SlotRef slot(const std::string& name, DType dtype, std::int64_t count = 1, bool persistent = false) {
-    result_.slots.push_back({.name = name, .dtype = dtype, .tile = {}, .count = count, .persistent = persistent});
+    result_.slots.push_back(
+        {.name = name, .dtype = dtype, .tile = {}, .count = count, .persistent = persistent});
     return {.slot = SlotId(result_.slots.size() - 1), .index = {}};
   }
   void add(Action action) { result_.code.push_back({std::move(action), {}}); }
@@ -65,7 +76,9 @@ class Role {
   }
   [[nodiscard]] std::size_t loops() const { return firsts_.size(); }
 
-  void send(Way way, const SlotRef& source) { add(Send{.channel = ChannelId(std::size_t(way)), .source = source}); }
+  void send(Way way, const SlotRef& source) {
+    add(Send{.channel = ChannelId(std::size_t(way)), .source = source});
+  }
   void receive(Way way, const SlotRef& to) {
     add(Receive{.channel = ChannelId(std::size_t(way)), .destination = to, .sender = {}});
   }
@@ -75,8 +88,19 @@ class Role {
   }
   void broadcast(Way way, const SlotRef& source, std::int64_t first, std::int64_t last) {
     if (first > last || (first == column_ && last == column_)) return;
-    add(Broadcast{.channel = ChannelId(std::size_t(way)), .source = source, .lower = {bound(first)},
+    add(Broadcast{.channel = ChannelId(std::size_t(way)),
+                  .source = source,
+                  .lower = {bound(first)},
                   .upper = {bound(last)}});
+  }
+  /// Calls of_place(form) in a loop over places [first, end); without a loop of a single one.
+  template <class OfPlace>
+  void each(std::int64_t first, std::int64_t end, OfPlace of_place) {
+    if (first >= end) return;
+    if (first + 1 == end) return of_place(number(first));
+    open("n", first, end - 1);
+    of_place(variable(loops() - 1));
+    close();
   }
   /// The flag of this iteration of the loops around, of an input.
   void load(TensorId tensor, const SlotRef& to) {
@@ -96,11 +120,11 @@ class Role {
 class Builder {
  public:
   explicit Builder(const Program& program) : of_(program), flow_(control_flow(program)) {
-    std::int64_t calls = 0;
+    std::int64_t calls = 0;  // numbers are from 1, of arguments too
     for (const Section& section : flow_.sections) {
       Words words;
       for (const Call& call : section.calls) {
-        words.calls.push_back(calls++);
+        words.calls.push_back(++calls);
         for (const std::string& name : call.arguments) words.arguments.push_back(tensor_of(name));
       }
       words_.push_back(std::move(words));
@@ -128,7 +152,7 @@ class Builder {
 
   [[nodiscard]] std::int64_t tensor_of(const std::string& name) const {
     const auto found = std::ranges::find(of_.tensors, name, &Tensor::name);
-    return found - of_.tensors.begin();
+    return found - of_.tensors.begin() + 1;
   }
   [[nodiscard]] std::int64_t merge_column() const { return (responses_ + 1) / 2; }
   [[nodiscard]] std::int64_t executive_column() const { return merge_column() + 1; }
@@ -142,6 +166,11 @@ class Builder {
     const std::int64_t each = count / responses_, more = count % responses_;
     const std::int64_t first = response * each + std::min(response, more);
     return {first, first + each + (response < more ? 1 : 0)};
+  }
+  /// The response PEs that have a share of a section, the first ones.
+  [[nodiscard]] std::int64_t holders(std::size_t section) const {
+    const Words& words = words_[section];
+    return std::min<std::int64_t>(responses_, std::max(std::ssize(words.calls), std::ssize(words.arguments)));
   }
   using Kind = std::vector<std::int64_t> Words::*;
   /// The longest share of a section's words.
@@ -166,12 +195,17 @@ class Builder {
     result_.machine = {.grid = result_.grid, .link = hop, .broadcast = hop, .pe = {}};
     result_.machine.spread = machine::Spread::distance;
     result_.machine.pe.memory_bytes = of_.machine.pe.memory_bytes;
-    result_.machine.pe.cycles = {{"logical_and", control.latency_cycles}, {"copy", look_up_cycles - address_cycles}};
+    result_.machine.pe.cycles = {{"copy", look_up_cycles - address_cycles}};
+    machine::Link up = hop;
+    up.latency_cycles += control.latency_cycles;
+    result_.machine.links = {{{-1, 0}, up}};
   }
 
   void add_channels() {
-    const auto link = [&](const char* name, DType dtype, std::vector<std::int64_t> offset, std::int64_t depth) {
-      result_.channels.push_back({.name = name, .dtype = dtype, .tile = {}, .offset = std::move(offset), .depth = depth});
+    const auto link = [&](const char* name, DType dtype, std::vector<std::int64_t> offset,
+                          std::int64_t depth) {
+      result_.channels.push_back(
+          {.name = name, .dtype = dtype, .tile = {}, .offset = std::move(offset), .depth = depth});
     };
     const auto network = [&](const char* name, DType dtype) {
       result_.channels.push_back({.name = name,
@@ -191,7 +225,8 @@ class Builder {
     link("arguments", DType::int64, {1, 0}, merge_depth);
   }
 
-  TensorId add_tensor(const std::string& name, DType dtype, program::Role role, std::vector<std::int64_t> shape) {
+  TensorId add_tensor(const std::string& name, DType dtype, program::Role role,
+                      std::vector<std::int64_t> shape) {
     std::vector<std::int64_t> tile(shape.size(), 1);
     result_.tensors.push_back(
         {.name = name, .dtype = dtype, .role = role, .shape = std::move(shape), .tile = std::move(tile)});
@@ -218,7 +253,8 @@ class Builder {
   /// The words by response PE, section and place in the share.
   TensorId add_table(const std::string& name, Kind kind) {
     const std::int64_t most = longest(kind), sections = std::ssize(words_);
-    const TensorId id = add_tensor(name, DType::int64, program::Role::constant, {responses_, sections * most});
+    const TensorId id =
+        add_tensor(name, DType::int64, program::Role::constant, {responses_, sections * most});
     std::vector<std::int64_t> values(std::size_t(responses_ * sections * most));
     for (std::int64_t r = 0; r < responses_; ++r) {
       for (std::int64_t s = 0; s < sections; ++s) {
@@ -236,7 +272,8 @@ class Builder {
   /// The loops and sections of the program, with a PE's part of them: of a section that has calls, and of the end of each
   /// iteration of a loop that ends by data; that returns the flag.
   template <class OfSection, class Decide>
-  void walk(Role& role, const ControlBlock& block, OfSection of_section, Decide decide, std::size_t& loops) const {
+  void walk(Role& role, const ControlBlock& block, OfSection of_section, Decide decide,
+            std::size_t& loops) const {
     for (std::size_t n = 0; n < block.sections.size(); ++n) {
       if (!words_[block.sections[n]].calls.empty()) of_section(block.sections[n]);
       if (n == block.loops.size()) continue;
@@ -258,19 +295,18 @@ class Builder {
     const std::int64_t own = executive_column(), last = result_.grid[1] - 1;
     Role role("executive", 0, own);
     const SlotRef section = role.slot("section", DType::int64), flag = role.slot("flag", DType::boolean);
-    const SlotRef goes_on = role.slot("goes_on", DType::boolean);
     walk(
         role,
         [&](std::size_t s) {
-          role.add(Move{.destination = section, .source = Constant::of(std::int64_t(s))});
-          role.broadcast(Way::section, section, 0, merge_column() - 1);
-          role.broadcast(Way::section, section, own + 1, last);
+          role.add(Move{.destination = section, .source = Constant::of(std::int64_t(s) + first_section)});
+          const std::int64_t most = holders(s) - 1;  // of response PEs: the one farthest out on each side
+          role.broadcast(Way::section, section, column_of(most - most % 2), merge_column() - 1);
+          if (most > 0) role.broadcast(Way::section, section, own + 1, column_of(most - (most + 1) % 2));
         },
         [&](TensorId) {
           role.receive(Way::flag_up, flag);
-          role.add(Compute{.op = Op::logical_and, .operands = {flag, flag}, .destination = goes_on});
-          role.broadcast(Way::goes_on, goes_on, 0, last);
-          return goes_on;
+          role.broadcast(Way::goes_on, flag, 0, last);
+          return flag;
         });
     result_.classes.push_back(role.take());
   }
@@ -285,6 +321,7 @@ class Builder {
     walk(
         role,
         [&](std::size_t s) {
+          if (number_of >= holders(s)) return;
           role.receive(Way::section, section, executive_column());
           LookUp look_up{section, word};
           send_share(role, number_of, s, &Words::calls, calls, Way::calls_in, look_up);
@@ -301,11 +338,11 @@ class Builder {
     const std::int64_t words = std::ssize(words_) * longest(kind);
     if (words == 0) return {};
     const SlotRef slot = role.slot(result_.tensors[table.index()].name, DType::int64, words, true);
-    role.open("n", 0, words - 1);
-    SlotRef element = slot;
-    element.index = variable(0);
-    role.add(Load{.destination = element, .tensor = table, .index = {number(number_of), variable(0)}});
-    role.close();
+    role.each(0, words, [&](const Affine& place) {
+      SlotRef element = slot;
+      element.index = place;
+      role.add(Load{.destination = element, .tensor = table, .index = {number(number_of), place}});
+    });
     return slot;
   }
 
@@ -324,18 +361,18 @@ class Builder {
                        .operands = {table},
                        .destination = look_up.word,
                        .indexed = Indexed{.number = look_up.section,
-                                          .lower = number(0),
-                                          .upper = number(std::ssize(words_) - 1),
+                                          .lower = number(first_section),
+                                          .upper = number(std::ssize(words_) - 1 + first_section),
                                           .stride = most,
                                           .neutral = {}}});
       role.broadcast(way, look_up.word, merge_column(), merge_column());
     }
-    if (words <= (looks_up ? 1 : 0)) return;
-    role.open("n", looks_up ? 1 : 0, words - 1);
-    SlotRef element = table;
-    element.index = variable(role.loops() - 1, static_cast<std::int64_t>(section) * most);
-    role.broadcast(way, element, merge_column(), merge_column());
-    role.close();
+    role.each(looks_up ? 1 : 0, words, [&](const Affine& place) {
+      SlotRef element = table;
+      element.index = place;
+      element.index.constant += static_cast<std::int64_t>(section) * most;
+      role.broadcast(way, element, merge_column(), merge_column());
+    });
   }
 
   /// MA-027, MA-028: the shares in order, from both sides in turn.
@@ -357,37 +394,35 @@ class Builder {
     result_.classes.push_back(role.take());
   }
 
-  void pass_on(Role& role, std::int64_t response, std::size_t words, const SlotRef& word, Way in, Way out) const {
+  void pass_on(Role& role, std::int64_t response, std::size_t words, const SlotRef& word, Way in,
+               Way out) const {
     const auto [first, end] = share(words, response);
-    if (first == end) return;
-    role.open("n", 0, end - first - 1);
-    role.receive(in, word, column_of(response));
-    role.send(out, word);
-    role.close();
+    role.each(first, end, [&](const Affine&) {
+      role.receive(in, word, column_of(response));
+      role.send(out, word);
+    });
   }
 
-  /// The PE of the field that is next to the merge PE: it takes each section and then tells the flag.
+  /// The PE of the field that is next to the merge PE: it takes each section and then tells the flag. At the end it stores
+  /// what it was sent.
   void add_worker() {
     Role role("worker", 1, merge_column());
-    const SlotRef word = role.slot("word", DType::int64), flag = role.slot("flag", DType::boolean);
-    std::vector<std::pair<TensorId, TensorId>> taken;
+    const SlotRef flag = role.slot("flag", DType::boolean);
+    std::vector<std::pair<SlotRef, SlotRef>> taken;
     for (std::size_t s = 0; s < words_.size(); ++s) {
-      if (words_[s].calls.empty()) {
-        taken.emplace_back();
-        continue;
-      }
-      const auto output = [&](const char* kind, std::size_t count) {
-        return add_tensor(fmt::format("{}_{}", kind, s), DType::int64, program::Role::output, {std::int64_t(count)});
+      const auto slot = [&](const char* kind, std::size_t count) {
+        return count == 0 ? SlotRef{}
+                          : role.slot(fmt::format("{}_{}", kind, s), DType::int64, std::int64_t(count));
       };
-      const TensorId calls = output("calls", words_[s].calls.size());
-      taken.emplace_back(calls, output("arguments", words_[s].arguments.size()));
+      const SlotRef calls = slot("calls", words_[s].calls.size());
+      taken.emplace_back(calls, slot("arguments", words_[s].arguments.size()));
     }
     walk(
         role,
         [&](std::size_t s) {
           for (std::int64_t r = 0; r < responses_; ++r) {
-            take(role, share(words_[s].calls.size(), r), word, Way::calls, taken[s].first);
-            take(role, share(words_[s].arguments.size(), r), word, Way::arguments, taken[s].second);
+            take(role, share(words_[s].calls.size(), r), taken[s].first, Way::calls);
+            take(role, share(words_[s].arguments.size(), r), taken[s].second, Way::arguments);
           }
         },
         [&](TensorId tensor) {
@@ -395,17 +430,27 @@ class Builder {
           role.send(Way::flag_beside, flag);
           return flag;
         });
+    for (std::size_t s = 0; s < words_.size(); ++s) {
+      store(role, words_[s].calls.size(), taken[s].first, fmt::format("calls_{}", s));
+      store(role, words_[s].arguments.size(), taken[s].second, fmt::format("arguments_{}", s));
+    }
     result_.classes.push_back(role.take());
   }
 
-  static void take(Role& role, std::pair<std::int64_t, std::int64_t> words, const SlotRef& word, Way way,
-                   TensorId to) {
-    const auto [first, end] = words;
-    if (first == end) return;
-    role.open("n", first, end - 1);
-    role.receive(way, word);
-    role.add(Store{.tensor = to, .index = {variable(role.loops() - 1)}, .source = word});
-    role.close();
+  static void take(Role& role, std::pair<std::int64_t, std::int64_t> words, SlotRef to, Way way) {
+    role.each(words.first, words.second, [&](const Affine& place) {
+      to.index = place;
+      role.receive(way, to);
+    });
+  }
+  void store(Role& role, std::size_t words, SlotRef from, const std::string& name) {
+    if (words == 0) return;
+    const auto count = static_cast<std::int64_t>(words);
+    const TensorId to = add_tensor(name, DType::int64, program::Role::output, {count});
+    role.each(0, count, [&](const Affine& place) {
+      from.index = place;
+      role.add(Store{.tensor = to, .index = {place}, .source = from});
+    });
   }
 
   void add_relay() {

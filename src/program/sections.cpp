@@ -138,9 +138,8 @@ class Collected {
         std::find_if(from, loops.end(), [&](const ControlLoop& loop) { return plans_in(loop) == plans; });
     if (alike != loops.end()) return alike;
     return std::find_if(from, loops.end(), [&](const ControlLoop& loop) {
-      return std::ranges::any_of(plans_in(loop), [&](ExitPlanId plan) {
-        return std::ranges::find(plans, plan) != plans.end();
-      });
+      return std::ranges::any_of(
+          plans_in(loop), [&](ExitPlanId plan) { return std::ranges::find(plans, plan) != plans.end(); });
     });
   }
 
@@ -151,7 +150,8 @@ class Collected {
     std::size_t place = 0, joined = 0;
     while (at < end) {
       const bool loops = std::holds_alternative<Loop>(pe_class.code[at].action);
-      const auto plans = loops ? plans_in(pe_class.code, at, past(pe_class.code, at)) : std::vector<ExitPlanId>{};
+      const auto plans =
+          loops ? plans_in(pe_class.code, at, past(pe_class.code, at)) : std::vector<ExitPlanId>{};
       if (!plans.empty()) {
         const auto found = find_loop(to.loops, place, plans);
         const std::size_t past_it = past(pe_class.code, at);

@@ -40,10 +40,10 @@ struct ControlLoop {
   std::string name;
   std::int64_t first = 0;
   std::int64_t last = -1;
-  std::optional<ExitPlanId> plan;  ///< Where it ends by data itself.
+  std::optional<ExitPlanId> plan;  ///< None: it does not end by data itself.
   ControlBlock body;
 };
-/// What is left of a program for who decides: its loops that end by data, those around them, and what is between. Classes
+/// The part of a program that a controller needs: its loops that end by data, those around them, and what is between. Classes
 /// that lack a loop of the one that has most pass it by.
 struct ControlFlow {
   std::vector<Section> sections;  ///< In the order in which they are sent first; some are without a call.

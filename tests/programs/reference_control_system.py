@@ -1,6 +1,6 @@
-"""A control system message by message, written from docs/control.md: it shares nothing with the package.
+"""A control system message by message, as docs/timing.md has it: it shares nothing with the package.
 
-Each PE is a generator with a clock, which yields where it has to wait; queues keep when messages came and left.
+Each PE is a generator with a clock, which yields where it waits; queues keep when messages came and left.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Pe:
 
 @dataclass
 class Loop:
-    """A loop of the control flow, with sections (numbers) and loops as body; `ending`: first, last, period."""
+    """A loop of the control flow: its body has sections (numbers) and loops; `ending`: first, last, period."""
 
     extent: range
     body: list[Any]
@@ -86,7 +86,8 @@ class ControlSystem:
         self.events = [0, 0]  # sections and flags that the executive sent
 
     def queue(self, kind: str, to: int = 0, hops: int = 1, depth: int | None = None) -> Queue:
-        made = Queue(self.costs.hop * hops, self.costs.depth if depth is None else depth)
+        decides = self.costs.latency if kind == "flag up" else 0
+        made = Queue(self.costs.hop * hops + decides, self.costs.depth if depth is None else depth)
         return self.queues.setdefault((kind, to), made)
 
     def run(self) -> int:
@@ -136,14 +137,14 @@ class ControlSystem:
         def section(number: int) -> Iterator[None]:
             self.events[0] += 1
             for side in (left, right):
-                queues = [self.queue("section", n, abs(self.places[n])) for n in side]
+                has = [n for n in side if any(self.share(words, n) for words in self.words[number])]
+                queues = [self.queue("section", n, abs(self.places[n])) for n in has]
                 yield from pe.send("section", queues, number)
 
         def decide(_: bool) -> Iterator[Any]:
             self.events[1] += 1
             yield from pe.receive(self.queue("flag up"))
             flag = pe.value
-            pe.now += self.costs.latency
             queues = [self.queue("goes on", n, abs(at)) for n, at in enumerate(self.places)]
             yield from pe.send("goes on", [*queues, self.queue("goes on", -1)], flag)
             return flag
@@ -153,11 +154,12 @@ class ControlSystem:
     def response(self, pe: Pe, number: int) -> tuple[Any, Any]:
         hops = abs(self.places[number] + 1)
 
-        def section(_: int) -> Iterator[None]:
+        def section(which: int) -> Iterator[None]:
+            if not any(self.share(words, number) for words in self.words[which]):
+                return
             yield from pe.receive(self.queue("section", number, abs(self.places[number])))
             shares = [self.share(words, number) for words in self.words[pe.value]]
-            if any(shares):
-                pe.now += 4  # two lengths and two addresses are looked up, by the number
+            pe.now += 4  # two lengths and two addresses are looked up, by the number
             for kind, words in enumerate(shares):
                 for word in words:
                     yield from pe.send(f"in {kind}", [self.queue(f"in {kind}", number, hops)], word)

@@ -1,0 +1,306 @@
+"""The control system as programs of its PEs: cycles and words beside a reference, message by message."""
+
+import dataclasses
+import json
+import os
+import random
+
+import mutants
+import numpy as np
+import pytest
+from reference_control_system import ControlSystem, Costs, Loop
+
+import cyclotron as cy
+
+RUNS = int(os.environ.get("CYCLOTRON_CONTROL_RUNS", "8"))  # a case; 50: 500 in all
+
+
+@cy.kernel
+def halved(x, least, steps):
+    for _ in range(steps):
+        x = x / 2
+        if cy.sum(x) < least:
+            break
+    return x
+
+
+@cy.kernel
+def twice(x, least, steps):
+    y = x * 3
+    for _t in range(steps):
+        x = x * 0.5
+        y = y + x
+        if cy.sum(x) < least:
+            break
+    x = x + y
+    for _s in range(steps):
+        y = y * 0.5
+        if cy.sum(y) < least:
+            break
+    return x, y
+
+
+@cy.kernel
+def nested(x, least, steps, inner):
+    y = x + 1
+    for _t in range(steps):
+        x = x * 0.5
+        for _s in range(inner):
+            y = y * 0.25
+            if cy.sum(y) < least:
+                break
+        x = x + y
+        if cy.sum(x) < least:
+            break
+    return x * y
+
+
+@cy.kernel
+def around(x, least, steps, inner):
+    for _t in range(steps):
+        x = x + 3
+        for _s in range(inner):
+            x = x * 0.5
+            if cy.sum(x) < least:
+                break
+        x = x * x
+    return x
+
+
+@cy.kernel
+def many_calls(x, y, least, steps):
+    """Six tensors and several statements a step, each of which waits for a sum."""
+    z = x * y
+    w = x - y
+    for _ in range(steps):
+        x = x * 0.5
+        z = z + cy.sum(x) * y
+        w = w + cy.sum(z) * x
+        y = y * 0.75 + cy.sum(w) * z
+        if cy.max(cy.abs(y)) < least:
+            break
+    return x, y, z, w
+
+
+KERNELS = {
+    "halved": (halved, (0.1, 30)),
+    "twice": (twice, (0.1, 9)),
+    "nested": (nested, (0.1, 6, 5)),
+    "around": (around, (0.1, 5, 6)),
+    "many_calls": (many_calls, (0.1, 12)),
+}
+
+
+def compiled(name, memory=49152, size=4):
+    kernel, arguments = KERNELS[name]
+    x = np.ones((size, size))
+    arrays = (x, x) if name == "many_calls" else (x,)
+    machine = cy.Machine(grid=(2, 2), control=cy.Control(), pe=cy.PE(memory=memory))
+    schedule = cy.Schedule().space("i", "j").fold(i=cy.block(2), j=cy.block(2))
+    return kernel.compile(*arrays, *arguments, schedule=schedule, machine=machine)
+
+
+def flow_of(document, flags):
+    """The control flow of the workers, from the code of the class that has most of it in the program's file.
+
+    Sections are numbered as they are opened: at the start, in each loop that ends by data or has such loops
+    in it, and after it.
+    """
+    most = max(document["classes"], key=lambda one: sum(step["do"] == "exit" for step in one["code"]))
+    count = iter(range(1000))
+    given = iter(flags)
+
+    def block(code):
+        body = [next(count)]
+        at = 0
+        while at < len(code):
+            end, depth = at, 0
+            while True:
+                depth += (code[end]["do"] in ("loop", "if")) - (code[end]["do"] == "end")
+                end += 1
+                if depth == 0:
+                    break
+            exits = [step for step in code[at:end] if step["do"] == "exit"]
+            if code[at]["do"] == "loop" and exits:
+                limits = [bound["form"][0] for bound in (code[at]["lower"][0], code[at]["upper"][0])]
+                loop = Loop(range(limits[0], limits[1] + 1), block(code[at + 1 : end - 1]))
+                if code[end - 2]["do"] == "exit":
+                    plan = document["endings"][code[end - 2]["ending"]]
+                    loop.ending = plan["first"], plan["last"], plan["period"]
+                    loop.flags = next(given)
+                body += [loop, next(count)]
+            at = end
+        return body
+
+    return block(most["code"])
+
+
+def inputs_of(control):
+    return [tensor for tensor in control.tensors if tensor["role"] == "input"]
+
+
+def words_of(program, control):
+    """The words of each section: calls are numbered in order, and have the numbers of their tensors."""
+    numbers = {tensor["name"]: number for number, tensor in enumerate(program.tensors, 1)}
+    sent = [int(t["name"].split("_")[1]) for t in control.tensors if t["name"].startswith("calls_")]
+    words = {number: ([], []) for number in range(max(sent) + 1)}
+    calls = 0
+    for number, section in zip(sent, program.sections, strict=True):
+        for call in section.calls:
+            calls += 1
+            words[number][0].append(calls)
+            words[number][1].extend(numbers[name] for name in call.arguments)
+    return [words.get(number, ([], [])) for number in range(100)]
+
+
+def document_of(program):
+    return json.loads(program.core.to_bytes()[24:])
+
+
+def reference(program, control, flags):
+    costs = program.machine.control
+    flow = flow_of(document_of(program), flags)
+    responses = len(program.roles["response"])
+    system = ControlSystem(flow, words_of(program, control), responses, Costs(costs.latency, costs.hop))
+    return system, system.run()
+
+
+def random_flags(control, rng):
+    """Runs that end at once, after some iterations, never, or now and then."""
+    often = rng.choice([0.0, 0.2, 0.7, 0.95, 1.0])
+    return [
+        np.array([rng.random() < often for _ in range(int(np.prod(t["shape"])))]).reshape(t["shape"])
+        for t in inputs_of(control)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "memory", "size"),
+    [(name, 49152, 4) for name in KERNELS] + [("many_calls", 112, 2), ("twice", 112, 2)],
+)
+def test_cycles_and_words_are_those_of_the_reference(name, memory, size):
+    """MA-021 to MA-028: runs of controllers of any costs, with 2 response PEs and more."""
+    rng = random.Random(f"{name} {memory}")
+    program = compiled(name, memory, size)
+    for _ in range(RUNS):
+        costs = cy.Control(latency=rng.randrange(20), hop=rng.randrange(4))
+        own = program.with_machine(dataclasses.replace(program.machine, control=costs))
+        control = own.control_system
+        flags = random_flags(control, rng)
+        result = cy.run(control, *flags, backend="sim")
+        system, cycles = reference(own, control, flags)
+        assert result.cycles == cycles
+        outputs = {key: value.tolist() for key, value in result.outputs.items()}
+        for section, (calls, arguments) in system.taken.items():
+            assert outputs[f"calls_{section}"] == calls
+            assert outputs.get(f"arguments_{section}", []) == arguments
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_backends_run_the_same_programs(name, tmp_path):
+    """MA-014, MA-109: sim, local and mpi run the roles' programs, also those of a saved program."""
+    rng = random.Random(name)
+    program = compiled(name)
+    program.save(tmp_path / "kernel.cyc")
+    control = cy.load(tmp_path / "kernel.cyc").control_system
+    assert control.core == program.control_system.core
+    control.save(tmp_path / "control.cyc")
+    assert cy.load(tmp_path / "control.cyc").core == control.core
+    for _ in range(3):
+        flags = random_flags(control, rng)
+        results = [cy.run(control, *flags, backend=backend) for backend in ("sim", "local", "mpi")]
+        for result in results[1:]:
+            assert result.steps == results[0].steps
+            for key, value in results[0].outputs.items():
+                assert np.array_equal(result.outputs[key], value)
+    assert any("deadlock" in line for line in control.verify())
+
+
+def without_instruction(document, pe_class, number):
+    """A copy of a program's text without an instruction; without a loop's head and end, its body stays."""
+    changed = json.loads(json.dumps(document))
+    code = changed["classes"][pe_class]["code"]
+    if code[number]["do"] == "loop":
+        depth = 0
+        for end in range(number, len(code)):
+            depth += (code[end]["do"] in ("loop", "if")) - (code[end]["do"] == "end")
+            if depth == 0:
+                break
+        del code[end]
+    del code[number]
+    return changed
+
+
+@pytest.mark.parametrize("name", ["halved", "twice"])
+def test_every_instruction_of_every_role_matters(name):
+    """Without any one of them cycles, values or steps differ, or the run stops with an error."""
+    control = compiled(name).control_system
+    flags = [np.arange(t["shape"][-1]) < 5 for t in inputs_of(control)]
+
+    def outcome(one):
+        result = cy.run(one, *flags, backend="sim")
+        values = {key: value.tolist() for key, value in result.outputs.items()}
+        return result.cycles, values, result.steps
+
+    document, values = mutants.text_of(control.core.to_bytes())
+    right = outcome(control)
+    tried = 0
+    for number, pe_class in enumerate(document["classes"]):
+        for at, instruction in enumerate(pe_class["code"]):
+            if instruction["do"] == "end":
+                continue
+            text = without_instruction(document, number, at)
+            tried += 1
+            try:
+                found = outcome(mutants.read(mutants.changed_file(control.core.to_bytes(), text, values)))
+            except cy.CyclotronError:
+                continue
+            assert found != right, (pe_class["name"], at, instruction)
+    assert tried > 60
+
+
+def test_roles_print_their_programs():
+    """MA-109 to MA-114: each role has its program, memory and channels."""
+    program = compiled("many_calls")
+    roles = program.roles
+    assert [one.name for one in roles["response"]] == ["response 0", "response 1"]
+    assert "exit unless" in str(roles["executive"])
+    assert "calls" in str(roles["response"])
+    assert "receive" in str(roles["merge"])
+    assert sum(one.pe_count for one in roles["worker"]) == roles.count("worker")
+    assert roles["reduction"] == ()
+    memory = program.control_system.memory
+    assert "response 0" in str(memory)
+    with pytest.raises(cy.ProgramError, match="no PE has the role 'boss'") as refused:
+        roles["boss"]
+    assert refused.value.code == "CYC403"
+    alone = program.with_machine(dataclasses.replace(program.machine, control=None))
+    assert alone.control_system is None
+    assert alone.roles["executive"] == ()
+
+
+def test_larger_programs_have_more_response_pes():
+    """MA-024, MA-025: shares differ by one word at most, and fit the memory of a PE."""
+    program, small = compiled("many_calls"), compiled("many_calls", 112, 2)
+    assert len(program.roles["response"]) == 2
+    responses = len(small.roles["response"])
+    assert responses > 2
+    assert small.control_system.memory_bytes <= 112
+    (calls,) = (t for t in small.control_system.tensors if t["name"] == "calls")
+    assert calls["shape"][0] == responses
+    words = sum(len(section.calls) for section in small.sections)
+    sent = [t["shape"][0] for t in small.control_system.tensors if t["name"].startswith("calls_")]
+    assert sum(sent) == words
+
+
+def test_first_words_come_ten_cycles_after_the_executive():
+    """MA-139: about 10 cycles from the executive's broadcast to the first word at the workers."""
+    program = compiled("halved")
+    machine = dataclasses.replace(program.machine, control=cy.Control(latency=0, hop=1))
+    control = program.with_machine(machine).control_system
+    cycles = []
+    for steps in (10, 11):
+        flags = [np.arange(t["shape"][-1]) < steps for t in inputs_of(control)]
+        cycles.append(cy.run(control, *flags, backend="sim").cycles)
+    # The flag takes two hops to the executive; the rest is the section's way.
+    assert 8 <= cycles[1] - cycles[0] - 2 <= 12
