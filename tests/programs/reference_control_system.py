@@ -67,7 +67,7 @@ class Pe:
 
 @dataclass
 class Loop:
-    """A loop of the control flow: its body has sections (numbers) and loops; `ending`: first, last, period."""
+    """A loop: its body has sections (numbers) and loops; `ending`: first, last, period."""
 
     extent: range
     body: list[Any]
