@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -195,7 +196,7 @@ class Builder {
     result_.machine = {.grid = result_.grid, .link = hop, .broadcast = hop, .pe = {}};
     result_.machine.spread = machine::Spread::distance;
     result_.machine.pe.memory_bytes = of_.machine.pe.memory_bytes;
-    result_.machine.pe.cycles = {{"copy", look_up_cycles - address_cycles}};
+    result_.machine.pe.cycles = {{"copy", look_up_cycles - address_cycles}, {"add", control.setup_cycles}};
     machine::Link up = hop;
     up.latency_cycles += control.latency_cycles;
     result_.machine.links = {{{-1, 0}, up}};
@@ -403,11 +404,11 @@ class Builder {
     });
   }
 
-  /// The PE of the field that is next to the merge PE: it takes each section and then tells the flag. At the end it stores
+  /// The PE of the field that is next to the merge PE: it takes each section, sets up its calls, and then tells the flag. At the end it stores
   /// what it was sent.
   void add_worker() {
     Role role("worker", 1, merge_column());
-    const SlotRef flag = role.slot("flag", DType::boolean);
+    const SlotRef flag = role.slot("flag", DType::boolean), call = role.slot("call", DType::int64);
     std::vector<std::pair<SlotRef, SlotRef>> taken;
     for (std::size_t s = 0; s < words_.size(); ++s) {
       const auto slot = [&](const char* kind, std::size_t count) {
@@ -421,8 +422,8 @@ class Builder {
         role,
         [&](std::size_t s) {
           for (std::int64_t r = 0; r < responses_; ++r) {
-            take(role, share(words_[s].calls.size(), r), taken[s].first, Way::calls);
-            take(role, share(words_[s].arguments.size(), r), taken[s].second, Way::arguments);
+            take(role, share(words_[s].calls.size(), r), taken[s].first, Way::calls, call);
+            take(role, share(words_[s].arguments.size(), r), taken[s].second, Way::arguments, std::nullopt);
           }
         },
         [&](TensorId tensor) {
@@ -437,10 +438,13 @@ class Builder {
     result_.classes.push_back(role.take());
   }
 
-  static void take(Role& role, std::pair<std::int64_t, std::int64_t> words, SlotRef to, Way way) {
+  /// `call`: the number of the one that is set up, of words that are calls.
+  static void take(Role& role, std::pair<std::int64_t, std::int64_t> words, SlotRef to, Way way,
+                   const std::optional<SlotRef>& call) {
     role.each(words.first, words.second, [&](const Affine& place) {
       to.index = place;
       role.receive(way, to);
+      if (call) role.add(Compute{.op = Op::add, .operands = {to, Constant{}}, .destination = *call});
     });
   }
   void store(Role& role, std::size_t words, SlotRef from, const std::string& name) {

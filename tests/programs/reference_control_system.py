@@ -12,11 +12,13 @@ from typing import Any
 
 @dataclass
 class Costs:
-    """Of the machine, in cycles; `depth` of a queue but for those to the workers."""
+    """Of the machine, in cycles, and of queues, in messages: those to the workers have a depth of their own."""
 
     latency: int
     hop: int
+    setup: int
     depth: int = 2
+    workers_depth: int = 1000
 
 
 @dataclass
@@ -85,9 +87,10 @@ class ControlSystem:
         self.taken: dict[int, tuple[list, list]] = {}
         self.events = [0, 0]  # sections and flags that the executive sent
 
-    def queue(self, kind: str, to: int = 0, hops: int = 1, depth: int | None = None) -> Queue:
+    def queue(self, kind: str, to: int = 0, hops: int = 1) -> Queue:
         decides = self.costs.latency if kind == "flag up" else 0
-        made = Queue(self.costs.hop * hops + decides, self.costs.depth if depth is None else depth)
+        depth = self.costs.workers_depth if kind.startswith("out") else self.costs.depth
+        made = Queue(self.costs.hop * hops + decides, depth)
         return self.queues.setdefault((kind, to), made)
 
     def run(self) -> int:
@@ -176,7 +179,7 @@ class ControlSystem:
                 for kind, words in enumerate(self.words[number]):
                     for _ in self.share(words, n):
                         yield from pe.receive(self.queue(f"in {kind}", n, abs(at + 1)))
-                        yield from pe.send(f"out {kind}", [self.queue(f"out {kind}", depth=1000)], pe.value)
+                        yield from pe.send(f"out {kind}", [self.queue(f"out {kind}")], pe.value)
 
         def decide(_: bool) -> Iterator[Any]:
             yield from pe.receive(self.queue("goes on", -1))
@@ -190,8 +193,9 @@ class ControlSystem:
             for n in range(len(self.places)):
                 for kind, words in enumerate(self.words[number]):
                     for _ in self.share(words, n):
-                        yield from pe.receive(self.queue(f"out {kind}", depth=1000))
+                        yield from pe.receive(self.queue(f"out {kind}"))
                         taken[kind].append(pe.value)
+                        pe.now += self.costs.setup if kind == 0 else 0
             self.taken[number] = taken
 
         def decide(goes_on: bool) -> Iterator[Any]:

@@ -157,11 +157,12 @@ def document_of(program):
     return json.loads(program.core.to_bytes()[24:])
 
 
-def reference(program, control, flags):
-    costs = program.machine.control
+def reference(program, control, flags, workers_depth=1000):
+    control_costs = program.machine.control
+    costs = Costs(control_costs.latency, control_costs.hop, control_costs.setup, workers_depth=workers_depth)
     flow = flow_of(document_of(program), flags)
     responses = len(program.roles["response"])
-    system = ControlSystem(flow, words_of(program, control), responses, Costs(costs.latency, costs.hop))
+    system = ControlSystem(flow, words_of(program, control), responses, costs)
     return system, system.run()
 
 
@@ -183,7 +184,7 @@ def test_cycles_and_words_are_those_of_the_reference(name, memory, size):
     rng = random.Random(f"{name} {memory}")
     program = compiled(name, memory, size)
     for _ in range(RUNS):
-        costs = cy.Control(latency=rng.randrange(20), hop=rng.randrange(4))
+        costs = cy.Control(latency=rng.randrange(20), hop=rng.randrange(4), setup=rng.randrange(70))
         own = program.with_machine(dataclasses.replace(program.machine, control=costs))
         control = own.control_system
         flags = random_flags(control, rng)
@@ -296,7 +297,7 @@ def test_larger_programs_have_more_response_pes():
 def test_first_words_come_ten_cycles_after_the_executive():
     """MA-139: about 10 cycles from the executive's broadcast to the first word at the workers."""
     program = compiled("halved")
-    machine = dataclasses.replace(program.machine, control=cy.Control(latency=0, hop=1))
+    machine = dataclasses.replace(program.machine, control=cy.Control(latency=0, hop=1, setup=0))
     control = program.with_machine(machine).control_system
     cycles = []
     for steps in (10, 11):
@@ -304,3 +305,58 @@ def test_first_words_come_ten_cycles_after_the_executive():
         cycles.append(cy.run(control, *flags, backend="sim").cycles)
     # The flag takes two hops to the executive; the rest is the section's way.
     assert 8 <= cycles[1] - cycles[0] - 2 <= 12
+
+
+@pytest.mark.parametrize("name", ["around", "many_calls"])
+def test_slow_workers_stop_the_controller_and_nothing_is_lost(name):
+    """MA-033: with shallow queues, workers of any rate hold back merge, response and executive PEs."""
+    rng = random.Random(name)
+    program = compiled(name)
+    held = 0
+    for _ in range(RUNS):
+        costs = cy.Control(latency=rng.randrange(5), hop=rng.randrange(1, 3), setup=rng.randrange(100))
+        own = program.with_machine(dataclasses.replace(program.machine, control=costs))
+        depth = rng.randrange(1, 4)
+        control = own.control_system.with_depths({"calls": depth, "arguments": depth})
+        flags = random_flags(control, rng)
+        system, cycles = reference(own, control, flags, depth)
+        result = cy.run(control, *flags, backend="sim")
+        assert result.cycles == cycles
+        held += int(result.stats["stall_full"][0].sum())
+        for section, (calls, _) in system.taken.items():
+            assert result.outputs[f"calls_{section}"].tolist() == calls
+    assert held > 0
+
+
+def worker_busy(program, costs):
+    """The fraction of the cycles in which the worker beside the merge PE sets up calls."""
+    control = program.with_machine(dataclasses.replace(program.machine, control=costs)).control_system
+    flags = [np.ones(t["shape"], bool) for t in inputs_of(control)]
+    result = cy.run(control, *flags, backend="sim")
+    (column,) = (n for n in range(control.grid[1]) if result.stats["busy"][1, n] > 0)
+    return result.stats["busy"][1, column] / result.cycles
+
+
+def test_workers_idle_where_the_controller_is_slower():
+    """MA-031: the part of the time in which workers have calls, of a fast and of a slow controller."""
+    program = compiled("many_calls")
+    fast = worker_busy(program, cy.Control(latency=0, hop=1, setup=100))
+    slow = worker_busy(program, cy.Control(latency=200, hop=20, setup=1))
+    assert fast > 0.9
+    assert slow < 0.1
+
+
+@pytest.mark.parametrize("latency", [0, 10])
+@pytest.mark.parametrize("hop", [0, 1, 3])
+@pytest.mark.parametrize("setup", [0, 55])
+def test_an_iteration_of_one_call_costs_the_formula_and_the_ways_in_the_row(latency, hop, setup):
+    """MA-139, MA-140: what runs of kernels charge, `latency + setup`, four look-ups, and six hops."""
+    costs = cy.Control(latency=latency, hop=hop, setup=setup)
+    program = compiled("halved", size=2)
+    assert [len(section.calls) for section in program.sections] == [1, 1, 1]
+    control = program.with_machine(dataclasses.replace(program.machine, control=costs)).control_system
+    cycles = []
+    for steps in (10, 11):
+        flags = [np.arange(t["shape"][-1]) < steps for t in inputs_of(control)]
+        cycles.append(cy.run(control, *flags, backend="sim").cycles)
+    assert cycles[1] - cycles[0] == latency + setup + 4 + 6 * hop
