@@ -193,8 +193,8 @@ class Program:
 
         Raises
         ------
-        ProgramError
-            CYC614 if loops that end by data are not such that PEs can leave out their iterations.
+        CapacityError
+            CYC501 if its tables do not fit the memory of PEs, with a call or an argument in each.
 
         Examples
         --------

@@ -144,7 +144,8 @@ class Control:
     the set-up of each call (`Section.calls`) when the PE comes to it, even to wait for a message. What
     the compiler fused into one nest of loops is one procedure, and so is a `with cy.fuse():`. MACH's paper
     (section 4.1) has about 10 cycles for the latency and 50 to 60 for the set-up of an operation. The ways
-    that the words of a section take within the controller are not charged: they go on while PEs work.
+    that the words of a section take within the controller are not charged; `Program.control_system` is the
+    controller as a program, whose runs have them.
 
     Parameters
     ----------

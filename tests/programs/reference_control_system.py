@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass
 class Costs:
-    """Of the machine, in cycles, and of queues, in messages: those to the workers have a depth of their own."""
+    """Of the machine, in cycles, and depths of queues: of those to the workers, and of the others."""
 
     latency: int
     hop: int

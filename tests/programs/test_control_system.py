@@ -4,6 +4,8 @@ import dataclasses
 import json
 import os
 import random
+import sys
+from pathlib import Path
 
 import mutants
 import numpy as np
@@ -11,6 +13,9 @@ import pytest
 from reference_control_system import ControlSystem, Costs, Loop
 
 import cyclotron as cy
+
+sys.path.append(str(Path(__file__).parents[2] / "examples"))
+import mach_listing
 
 RUNS = int(os.environ.get("CYCLOTRON_CONTROL_RUNS", "8"))  # a case; 50: 500 in all
 
@@ -360,3 +365,26 @@ def test_an_iteration_of_one_call_costs_the_formula_and_the_ways_in_the_row(late
         flags = [np.arange(t["shape"][-1]) < steps for t in inputs_of(control)]
         cycles.append(cy.run(control, *flags, backend="sim").cycles)
     assert cycles[1] - cycles[0] == latency + setup + 4 + 6 * hop
+
+
+def test_roles_of_the_papers_listing(golden):
+    """MA-110 to MA-114: Listing 1's roles; each iteration sends a section, and another follows the loop.
+
+    As in Listings 3 to 6, but that the flag comes from the workers, and the first iteration, which nothing
+    decides, is in the section before.
+    """
+    machine = cy.machines.wse2(10, 10)
+    program = mach_listing.listing.compile(
+        *mach_listing.problem(), schedule=mach_listing.WORKERS, machine=machine
+    )
+    texts = [str(program.roles[role]) for role in ("executive", "response", "merge")]
+    golden("control/listing.txt", "\n".join(texts))
+
+
+def test_sections_have_to_fit_the_memory_of_response_pes():
+    program = compiled("around", size=2)
+    least = program.memory_bytes
+    small = program.with_machine(dataclasses.replace(program.machine, pe=cy.PE(memory=least + 4)))
+    with pytest.raises(cy.CapacityError, match="response 0") as refused:
+        small.control_system
+    assert refused.value.code == "CYC501"
