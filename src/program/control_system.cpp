@@ -304,7 +304,7 @@ class Builder {
           role.broadcast(Way::section, section, column_of(most - most % 2), merge_column() - 1);
           if (most > 0) role.broadcast(Way::section, section, own + 1, column_of(most - (most + 1) % 2));
         },
-        [&](TensorId) {
+        [&](TensorId) -> const SlotRef& {
           role.receive(Way::flag_up, flag);
           role.broadcast(Way::goes_on, flag, 0, last);
           return flag;
@@ -328,7 +328,7 @@ class Builder {
           send_share(role, number_of, s, &Words::calls, calls, Way::calls_in, look_up);
           send_share(role, number_of, s, &Words::arguments, arguments, Way::arguments_in, look_up);
         },
-        [&](TensorId) {
+        [&](TensorId) -> const SlotRef& {
           role.receive(Way::goes_on, goes_on, executive_column());
           return goes_on;
         });
@@ -388,7 +388,7 @@ class Builder {
             pass_on(role, r, words_[s].arguments.size(), word, Way::arguments_in, Way::arguments);
           }
         },
-        [&](TensorId) {
+        [&](TensorId) -> const SlotRef& {
           role.receive(Way::goes_on, goes_on, executive_column());
           return goes_on;
         });
@@ -426,7 +426,7 @@ class Builder {
             take(role, share(words_[s].arguments.size(), r), taken[s].second, Way::arguments, std::nullopt);
           }
         },
-        [&](TensorId tensor) {
+        [&](TensorId tensor) -> const SlotRef& {
           role.load(tensor, flag);
           role.send(Way::flag_beside, flag);
           return flag;
@@ -462,7 +462,7 @@ class Builder {
     const SlotRef flag = role.slot("flag", DType::boolean);
     walk(
         role, [](std::size_t) {},
-        [&](TensorId) {
+        [&](TensorId) -> const SlotRef& {
           role.receive(Way::flag_beside, flag);
           role.send(Way::flag_up, flag);
           return flag;
