@@ -35,7 +35,7 @@ Condition is(std::size_t coordinate, std::int64_t value) {
 }
 
 /// The words of a section that the control system sends: a word a call, then one an argument.
-struct Words {
+struct SectionWords {
   std::vector<std::int64_t> calls;
   std::vector<std::int64_t> arguments;
 };
@@ -53,9 +53,9 @@ enum class Way : std::uint8_t {
 };
 
 /// The code of one PE, on its way.
-class Role {
+class RoleCode {
  public:
-  Role(const std::string& name, std::int64_t row, std::int64_t column) : row_(row), column_(column) {
+  RoleCode(const std::string& name, std::int64_t row, std::int64_t column) : row_(row), column_(column) {
     result_.name = name;
     result_.region = {{is(0, row), is(1, column)}};
     result_.region_text = fmt::format("{{ [row, column] : row = {} and column = {} }}", row, column);
@@ -118,12 +118,12 @@ class Role {
   std::vector<std::int64_t> firsts_;  // Of the loops around.
 };
 
-class Builder {
+class ControlBuilder {
  public:
-  explicit Builder(const Program& program) : of_(program), flow_(control_flow(program)) {
+  explicit ControlBuilder(const Program& program) : of_(program), flow_(control_flow(program)) {
     std::int64_t calls = 0;  // numbers are from 1, of arguments too
     for (const Section& section : flow_.sections) {
-      Words words;
+      SectionWords words;
       for (const Call& call : section.calls) {
         words.calls.push_back(++calls);
         for (const std::string& name : call.arguments) words.arguments.push_back(tensor_of(name));
@@ -161,7 +161,7 @@ class Builder {
   [[nodiscard]] std::int64_t column_of(std::int64_t response) const {
     return response % 2 == 0 ? merge_column() - 1 - response / 2 : executive_column() + 1 + response / 2;
   }
-  /// Words [first, second) of so many that a response PE has.
+  /// SectionWords [first, second) of so many that a response PE has.
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> share(std::size_t words, std::int64_t response) const {
     const auto count = static_cast<std::int64_t>(words);
     const std::int64_t each = count / responses_, more = count % responses_;
@@ -170,21 +170,22 @@ class Builder {
   }
   /// The response PEs that have a share of a section, the first ones.
   [[nodiscard]] std::int64_t holders(std::size_t section) const {
-    const Words& words = words_[section];
+    const SectionWords& words = words_[section];
     return std::min<std::int64_t>(responses_, std::max(std::ssize(words.calls), std::ssize(words.arguments)));
   }
-  using Kind = std::vector<std::int64_t> Words::*;
+  using Kind = std::vector<std::int64_t> SectionWords::*;
   /// The longest share of a section's words.
   [[nodiscard]] std::int64_t longest(Kind kind) const {
     std::int64_t result = 0;
-    for (const Words& words : words_) {
+    for (const SectionWords& words : words_) {
       const auto [first, end] = share((words.*kind).size(), 0);
       result = std::max(result, end - first);
     }
     return result;
   }
   [[nodiscard]] std::int64_t table_bytes() const {
-    return 8 * std::int64_t(words_.size()) * (longest(&Words::calls) + longest(&Words::arguments));
+    return 8 * std::int64_t(words_.size()) *
+           (longest(&SectionWords::calls) + longest(&SectionWords::arguments));
   }
 
   void make_machine() {
@@ -226,8 +227,7 @@ class Builder {
     link("arguments", DType::int64, {1, 0}, merge_depth);
   }
 
-  TensorId add_tensor(const std::string& name, DType dtype, program::Role role,
-                      std::vector<std::int64_t> shape) {
+  TensorId add_tensor(const std::string& name, DType dtype, Role role, std::vector<std::int64_t> shape) {
     std::vector<std::int64_t> tile(shape.size(), 1);
     result_.tensors.push_back(
         {.name = name, .dtype = dtype, .role = role, .shape = std::move(shape), .tile = std::move(tile)});
@@ -241,21 +241,20 @@ class Builder {
       add_flags(loop.body, shape);
       if (loop.plan) {
         const std::string name = fmt::format("goes_on_{}", flags_.size());
-        flags_.push_back(add_tensor(name, DType::boolean, program::Role::input, shape));
+        flags_.push_back(add_tensor(name, DType::boolean, Role::input, shape));
       }
       shape.pop_back();
     }
   }
 
   void add_tables() {
-    calls_ = add_table("calls", &Words::calls);
-    arguments_ = add_table("arguments", &Words::arguments);
+    calls_ = add_table("calls", &SectionWords::calls);
+    arguments_ = add_table("arguments", &SectionWords::arguments);
   }
   /// The words by response PE, section and place in the share.
   TensorId add_table(const std::string& name, Kind kind) {
     const std::int64_t most = longest(kind), sections = std::ssize(words_);
-    const TensorId id =
-        add_tensor(name, DType::int64, program::Role::constant, {responses_, sections * most});
+    const TensorId id = add_tensor(name, DType::int64, Role::constant, {responses_, sections * most});
     std::vector<std::int64_t> values(std::size_t(responses_ * sections * most));
     for (std::int64_t r = 0; r < responses_; ++r) {
       for (std::int64_t s = 0; s < sections; ++s) {
@@ -273,7 +272,7 @@ class Builder {
   /// The loops and sections of the program, with a PE's part of them: of a section that has calls, and of the end of each
   /// iteration of a loop that ends by data; that returns the flag.
   template <class OfSection, class Decide>
-  void walk(Role& role, const ControlBlock& block, OfSection of_section, Decide decide,
+  void walk(RoleCode& role, const ControlBlock& block, OfSection of_section, Decide decide,
             std::size_t& loops) const {
     for (std::size_t n = 0; n < block.sections.size(); ++n) {
       if (!words_[block.sections[n]].calls.empty()) of_section(block.sections[n]);
@@ -286,7 +285,7 @@ class Builder {
     }
   }
   template <class OfSection, class Decide>
-  void walk(Role& role, OfSection of_section, Decide decide) const {
+  void walk(RoleCode& role, OfSection of_section, Decide decide) const {
     std::size_t loops = 0;
     walk(role, flow_.program, of_section, decide, loops);
   }
@@ -294,7 +293,7 @@ class Builder {
   /// MA-022, MA-026: control flow and numbers of sections.
   void add_executive() {
     const std::int64_t own = executive_column(), last = result_.grid[1] - 1;
-    Role role("executive", 0, own);
+    RoleCode role("executive", 0, own);
     const SlotRef section = role.slot("section", DType::int64), flag = role.slot("flag", DType::boolean);
     walk(
         role,
@@ -314,19 +313,19 @@ class Builder {
 
   /// MA-024, MA-111: the share of the section whose number it hears.
   void add_response(std::int64_t number_of) {
-    Role role(fmt::format("response {}", number_of), 0, column_of(number_of));
+    RoleCode role(fmt::format("response {}", number_of), 0, column_of(number_of));
     const SlotRef section = role.slot("section", DType::int64), word = role.slot("word", DType::int64);
     const SlotRef goes_on = role.slot("goes_on", DType::boolean);
-    const SlotRef calls = add_own_table(role, number_of, calls_, &Words::calls);
-    const SlotRef arguments = add_own_table(role, number_of, arguments_, &Words::arguments);
+    const SlotRef calls = add_own_table(role, number_of, calls_, &SectionWords::calls);
+    const SlotRef arguments = add_own_table(role, number_of, arguments_, &SectionWords::arguments);
     walk(
         role,
         [&](std::size_t s) {
           if (number_of >= holders(s)) return;
           role.receive(Way::section, section, executive_column());
           LookUp look_up{section, word};
-          send_share(role, number_of, s, &Words::calls, calls, Way::calls_in, look_up);
-          send_share(role, number_of, s, &Words::arguments, arguments, Way::arguments_in, look_up);
+          send_share(role, number_of, s, &SectionWords::calls, calls, Way::calls_in, look_up);
+          send_share(role, number_of, s, &SectionWords::arguments, arguments, Way::arguments_in, look_up);
         },
         [&](TensorId) -> const SlotRef& {
           role.receive(Way::goes_on, goes_on, executive_column());
@@ -335,7 +334,7 @@ class Builder {
     result_.classes.push_back(role.take());
   }
 
-  SlotRef add_own_table(Role& role, std::int64_t number_of, TensorId table, Kind kind) const {
+  SlotRef add_own_table(RoleCode& role, std::int64_t number_of, TensorId table, Kind kind) const {
     const std::int64_t words = std::ssize(words_) * longest(kind);
     if (words == 0) return {};
     const SlotRef slot = role.slot(result_.tensors[table.index()].name, DType::int64, words, true);
@@ -352,8 +351,8 @@ class Builder {
     SlotRef section, word;
     bool done = false;
   };
-  void send_share(Role& role, std::int64_t number_of, std::size_t section, Kind kind, const SlotRef& table,
-                  Way way, LookUp& look_up) const {
+  void send_share(RoleCode& role, std::int64_t number_of, std::size_t section, Kind kind,
+                  const SlotRef& table, Way way, LookUp& look_up) const {
     const auto [first, end] = share((words_[section].*kind).size(), number_of);
     const std::int64_t words = end - first, most = longest(kind);
     const bool looks_up = words > 0 && !std::exchange(look_up.done, look_up.done || words > 0);
@@ -378,7 +377,7 @@ class Builder {
 
   /// MA-027, MA-028: the shares in order, from both sides in turn.
   void add_merge() {
-    Role role("merge", 0, merge_column());
+    RoleCode role("merge", 0, merge_column());
     const SlotRef word = role.slot("word", DType::int64), goes_on = role.slot("goes_on", DType::boolean);
     walk(
         role,
@@ -395,7 +394,7 @@ class Builder {
     result_.classes.push_back(role.take());
   }
 
-  void pass_on(Role& role, std::int64_t response, std::size_t words, const SlotRef& word, Way in,
+  void pass_on(RoleCode& role, std::int64_t response, std::size_t words, const SlotRef& word, Way in,
                Way out) const {
     const auto [first, end] = share(words, response);
     role.each(first, end, [&](const Affine&) {
@@ -407,7 +406,7 @@ class Builder {
   /// The PE of the field that is next to the merge PE: it takes each section, sets up its calls, and then tells the flag. At the end it stores
   /// what it was sent.
   void add_worker() {
-    Role role("worker", 1, merge_column());
+    RoleCode role("worker", 1, merge_column());
     const SlotRef flag = role.slot("flag", DType::boolean), call = role.slot("call", DType::int64);
     std::vector<std::pair<SlotRef, SlotRef>> taken;
     for (std::size_t s = 0; s < words_.size(); ++s) {
@@ -439,7 +438,7 @@ class Builder {
   }
 
   /// `call`: the number of the one that is set up, of words that are calls.
-  static void take(Role& role, std::pair<std::int64_t, std::int64_t> words, SlotRef to, Way way,
+  static void take(RoleCode& role, std::pair<std::int64_t, std::int64_t> words, SlotRef to, Way way,
                    const std::optional<SlotRef>& call) {
     role.each(words.first, words.second, [&](const Affine& place) {
       to.index = place;
@@ -447,10 +446,10 @@ class Builder {
       if (call) role.add(Compute{.op = Op::add, .operands = {to, Constant{}}, .destination = *call});
     });
   }
-  void store(Role& role, std::size_t words, SlotRef from, const std::string& name) {
+  void store(RoleCode& role, std::size_t words, SlotRef from, const std::string& name) {
     if (words == 0) return;
     const auto count = static_cast<std::int64_t>(words);
-    const TensorId to = add_tensor(name, DType::int64, program::Role::output, {count});
+    const TensorId to = add_tensor(name, DType::int64, Role::output, {count});
     role.each(0, count, [&](const Affine& place) {
       from.index = place;
       role.add(Store{.tensor = to, .index = {place}, .source = from});
@@ -458,7 +457,7 @@ class Builder {
   }
 
   void add_relay() {
-    Role role("relay", 1, executive_column());
+    RoleCode role("relay", 1, executive_column());
     const SlotRef flag = role.slot("flag", DType::boolean);
     walk(
         role, [](std::size_t) {},
@@ -472,7 +471,7 @@ class Builder {
 
   const Program& of_;
   ControlFlow flow_;
-  std::vector<Words> words_;  // By section.
+  std::vector<SectionWords> words_;  // By section.
   std::int64_t responses_ = 2;
   std::vector<TensorId> flags_;  // Of the loops that end by data, in the order of their ends.
   TensorId calls_, arguments_;
@@ -481,6 +480,6 @@ class Builder {
 
 }  // namespace
 
-Program control_system(const Program& program) { return Builder(program).run(); }
+Program control_system(const Program& program) { return ControlBuilder(program).run(); }
 
 }  // namespace cyclotron::program
