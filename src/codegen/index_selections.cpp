@@ -141,7 +141,9 @@ struct Term {
   SlotRef destination;
   Constant neutral;
   std::optional<Operand> base{};  ///< The value that it is added to; else it is assigned.
-  [[nodiscard]] bool adds() const { return base == Operand(destination); }
+  bool overwrites = false;        ///< The base is what the other elements get, instead of the neutral one.
+  [[nodiscard]] bool in_place() const { return base == Operand(destination); }
+  [[nodiscard]] bool adds() const { return in_place() && !overwrites; }
   [[nodiscard]] const SlotRef* table() const { return std::get_if<SlotRef>(&value); }
   [[nodiscard]] std::size_t last() const { return nodes.back(); }
 };
@@ -197,6 +199,11 @@ class ClassIndexer {
     }
     variables_ = variables;
     for (std::size_t at = 0; at < nodes.size(); ++at) {
+      if (auto joined = join_rows(nodes[at], variables)) {
+        nodes[at] = std::move(*joined);
+        changed_ = true;
+        continue;
+      }
       auto found = take_out(nodes[at], variables);
       if (!found) continue;
       changed_ = true;
@@ -230,18 +237,19 @@ class ClassIndexer {
     const auto chosen = use_of(nodes, equal->destination, at);
     if (!chosen || !is_used_once(nodes, *place, at - 1, at)) return std::nullopt;
     const auto* where = std::get_if<Compute>(&nodes[*chosen].instruction.action);
-    if (where == nullptr || where->op != Op::where || !(where->operands[0] == Operand(equal->destination)) ||
-        !std::holds_alternative<Constant>(where->operands[2]))
+    if (where == nullptr || where->op != Op::where || !(where->operands[0] == Operand(equal->destination)))
       return std::nullopt;
-    const auto dtype = slots_[where->destination.slot.index()].dtype;
-    Term term{{at - 1, at, *chosen},
-              *number,
-              std::get<Affine>(move->source),
-              where->operands[1],
-              where->destination,
-              std::get<Constant>(where->operands[2])};
-    if (!is_neutral(term.neutral, dtype) || !is_scalar(where->destination.slot)) return std::nullopt;
-    if (is_local(where->destination)) {
+    Term term{{at - 1, at, *chosen}, *number, std::get<Affine>(move->source), where->operands[1],
+              where->destination,    {}};
+    const auto* other = std::get_if<Constant>(&where->operands[2]);
+    term.overwrites = other == nullptr || !is_neutral(*other, slots_[where->destination.slot.index()].dtype);
+    if (term.overwrites) {
+      term.base = where->operands[2];
+    } else {
+      term.neutral = *other;
+    }
+    if (!is_scalar(where->destination.slot)) return std::nullopt;
+    if (!term.overwrites && is_local(where->destination)) {
       if (const auto added = use_of(nodes, where->destination, *chosen)) {
         const auto* add = std::get_if<Compute>(&nodes[*added].instruction.action);
         if (add != nullptr && add->op == Op::add && !add->indexed &&
@@ -285,6 +293,38 @@ class ClassIndexer {
     return true;
   }
 
+  static bool is_simple(const Loop* loop) {
+    return loop != nullptr && loop->step == 1 && loop->lower.size() == 1 && loop->upper.size() == 1 &&
+           loop->lower[0].divisor == 1 && loop->upper[0].divisor == 1;
+  }
+
+  /// A loop over the rows of a table, in each of which the numbers go on, as one instruction on the element in all rows.
+  [[nodiscard]] std::optional<Node> join_rows(const Node& node, std::size_t variable) const {
+    const auto* loop = std::get_if<Loop>(&node.instruction.action);
+    if (!is_simple(loop) || node.held.size() != 1) return std::nullopt;
+    const auto* row = std::get_if<Compute>(&node.held[0].instruction.action);
+    if (row == nullptr || !row->indexed) return std::nullopt;
+    Compute whole = *row;
+    Indexed& all = *whole.indexed;
+    if (row->op == Op::copy && !all.scatters) return std::nullopt;  // what the last row tells
+    const auto* last = std::get_if<SlotRef>(&whole.operands.back());
+    SlotRef element = all.scatters ? whole.destination : *last;
+    const auto* other = all.scatters ? last : &whole.destination;
+    const std::int64_t length = coefficient(all.lower, variable);
+    if (length <= 0 || coefficient(element.index, variable) != all.stride * length ||
+        difference(all.upper, all.lower) != length - 1 || element.wrap.modulus != 0 ||
+        depends_on(all.number, variable) || (other != nullptr && depends_on(*other, variable)) ||
+        (other != nullptr && other->slot == element.slot))
+      return std::nullopt;
+    all.lower = substitute(all.lower, variable, loop->lower[0].numerator);
+    all.upper = substitute(all.upper, variable, loop->upper[0].numerator);
+    element.index = substitute(element.index, variable, loop->lower[0].numerator);
+    if (all.scatters) whole.destination = element;
+    if (!all.scatters) whole.operands.back() = element;
+    if (all.scatters && whole.op == Op::add) whole.operands.front() = element;
+    return Node{{std::move(whole), node.held[0].instruction.span}};
+  }
+
   struct Taken {
     Node node;
     bool goes_before = false;  ///< The loop, which may need the sums.
@@ -292,9 +332,7 @@ class ClassIndexer {
   /// The terms of a loop as one instruction, which then is no longer in it.
   std::optional<Taken> take_out(Node& node, std::size_t variable) {
     const auto* loop = std::get_if<Loop>(&node.instruction.action);
-    if (loop == nullptr || loop->step != 1 || loop->lower.size() != 1 || loop->upper.size() != 1 ||
-        loop->lower[0].divisor != 1 || loop->upper[0].divisor != 1 ||
-        std::ranges::any_of(node.held, [](const Node& held) {
+    if (!is_simple(loop) || std::ranges::any_of(node.held, [](const Node& held) {
           return held.is_control() || std::holds_alternative<program::Exit>(held.instruction.action);
         }))
       return std::nullopt;
@@ -315,9 +353,13 @@ class ClassIndexer {
       const auto& to = gathers ? term->destination : element;
       const auto span = node.held[term->last()].instruction.span;
       Compute compute{Op::add, 0, {to, gathers ? Operand(element) : term->value}, to, std::move(indexed)};
-      const bool first_copies = !gathers && !term->adds();
+      if (overwrites(*term)) {
+        compute.op = Op::copy;
+        compute.operands.erase(compute.operands.begin());
+      }
+      const bool first_copies = !gathers && !term->in_place();
       if (first_copies) {
-        const auto source = std::visit([](const auto& value) { return Move::Source(value); }, *term->base);
+        const auto source = std::visit([](const auto& value) { return Move::Source(value); }, base_of(*term));
         node.held[term->last()].instruction.action = Move{term->destination, source};
       }
       for (auto one = term->nodes.rbegin() + (first_copies ? 1 : 0); one != term->nodes.rend(); ++one)
@@ -326,6 +368,10 @@ class ClassIndexer {
     }
     return std::nullopt;
   }
+
+  /// Of a term that each element of the destination gets.
+  static Operand base_of(const Term& term) { return term.base ? *term.base : Operand(term.neutral); }
+  static bool overwrites(const Term& term) { return term.overwrites || !term.base; }
 
   /// Tells whether a loop's term may be taken out: all its numbers follow each other, and the loop's other instructions
   /// neither need the sum nor change what the terms read, but to fill the table.
@@ -354,17 +400,18 @@ class ClassIndexer {
   [[nodiscard]] static bool may_scatter(const Nodes& nodes, const Term& term, std::size_t variable) {
     const auto& to = term.destination;
     const auto* value = term.table();
-    if (!term.base || coefficient(term.form, variable) != 1 || depends_on(term.number, variable) ||
+    if (coefficient(term.form, variable) != 1 || depends_on(term.number, variable) ||
         coefficient(to.index, variable) == 0 || to.wrap.modulus != 0 ||
         (value != nullptr && depends_on(*value, variable)))
       return false;
-    const auto* base = std::get_if<SlotRef>(&*term.base);
-    if (!term.adds() && base != nullptr && base->slot == to.slot) return false;
+    const auto base = base_of(term);
+    const auto* from = std::get_if<SlotRef>(&base);
+    if (!term.in_place() && from != nullptr && from->slot == to.slot) return false;
     for (std::size_t n = 0; n < nodes.size(); ++n) {
       if (std::ranges::find(term.nodes, n) != term.nodes.end()) continue;
       const auto& other = nodes[n].instruction;
       if (writes(other, term.number.slot) || (value != nullptr && writes(other, value->slot)) ||
-          writes(other, to.slot) || (reads(other, to.slot) && (!term.adds() || n < term.last())))
+          writes(other, to.slot) || (reads(other, to.slot) && (!term.in_place() || n < term.last())))
         return false;
     }
     return true;

@@ -41,7 +41,10 @@ Uses uses_of(const Action& action) {
                  },
                  [&](const Compute& compute) {
                    for (const auto& operand : compute.operands) read(operand);
-                   if (compute.indexed) uses.read.push_back(compute.indexed->number.slot.index());
+                   if (compute.indexed) {
+                     uses.read.push_back(compute.indexed->number.slot.index());
+                     if (compute.indexed->scatters) read(compute.destination);  // its other elements stay
+                   }
                    write(compute.destination);
                  },
                  [&](const Exit& exit) { read(exit.runs); },

@@ -294,6 +294,8 @@ class ClassPrinter {
     const auto moved = at.stride == 1 ? steps : fmt::format("{}*{}", at.stride, steps);
     const auto element = fmt::format("{}[{}]", place_of(named), first == "0" ? moved : first + "+" + moved);
     const auto where = fmt::format("where {} <= {} <= {}", lower, number, affine(at.upper, names_));
+    if (at.scatters && compute.op == Op::copy)
+      return fmt::format("{} ← {}   {}", element, this->operand(compute.operands.back()), where);
     if (at.scatters)
       return fmt::format("{} ← {} + {}   {}", element, element, this->operand(compute.operands.back()),
                          where);

@@ -215,7 +215,7 @@ class CodeChecker {
     };
     const bool fits = compute.op == Op::add
                           ? in_place && apart(last) && (indexed.scatters || last != nullptr)
-                          : compute.op == Op::copy && !indexed.scatters && last != nullptr && apart(last);
+                          : compute.op == Op::copy && apart(last) && (indexed.scatters || last != nullptr);
     if (fits && number.dtype == DType::int64 && is_scalar(number) && is_scalar(destination) &&
         (last == nullptr || is_scalar(class_.slots[last->slot.index()])) &&
         indexed.number.slot != compute.destination.slot)

@@ -274,14 +274,17 @@ class Executor {
     const TermId number = read(at.number, numbers[0]);
     const TermId neutral = terms_.constant(at.neutral);
     const DType dtype = slot(at.number.slot).dtype;
-    if (compute.op == Op::copy && numbers[2] < numbers[1]) write(compute.destination, arguments[0], neutral);
+    const bool overwrites = compute.op == Op::copy && at.scatters;
+    if (compute.op == Op::copy && !overwrites && numbers[2] < numbers[1])
+      write(compute.destination, arguments[0], neutral);
     for (std::int64_t n = numbers[1]; n <= numbers[2]; ++n) {
       const std::int64_t further = at.stride * (n - numbers[1]);
       const std::int64_t to = arguments[0] + (at.scatters ? further : 0);
       const TermId value = operand(compute.operands.back(), arguments[arity] + (at.scatters ? 0 : further));
       const TermId found = terms_.apply(Op::equal, 0, std::array{number, terms_.index(n, dtype)});
-      const TermId term = terms_.apply(Op::where, 0, std::array{found, value, neutral});
-      const bool assigns = compute.op == Op::copy && n == numbers[1];
+      const TermId other = overwrites ? read(compute.destination, to) : neutral;
+      const TermId term = terms_.apply(Op::where, 0, std::array{found, value, other});
+      const bool assigns = overwrites || (compute.op == Op::copy && n == numbers[1]);
       const auto sum = [&] {
         return terms_.apply(Op::add, 0, std::array{read(compute.destination, to), term});
       };

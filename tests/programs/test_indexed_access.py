@@ -45,6 +45,57 @@ def put(y, n, v):
 
 
 @cy.kernel
+def put_along(y, n, v):
+    cy.put_along_axis(y, n, v, 0)
+    return y
+
+
+@cy.kernel
+def put_array(y, n, v):
+    y[n] = v
+    return y
+
+
+@cy.kernel
+def put_column(y, n, v):
+    for k in range(n.shape[0]):
+        y[n[k], 1] = v[k]
+    return y
+
+
+@cy.kernel
+def gather_both(x, i, j):
+    return x[i, j]
+
+
+@cy.kernel
+def put_both(x, i, j, v):
+    for k in range(i.shape[0]):
+        x[i[k], j[k]] = v[k]
+    return x
+
+
+@cy.kernel
+def put_reversed(x, n):
+    x[n] = x[::-1] + x
+    return x
+
+
+@cy.kernel
+def put_view(x, n):
+    cy.put_along_axis(x, n, x[::-1], 0)
+    return x
+
+
+@cy.kernel
+def one_hot(labels):
+    result = cy.zeros((labels.shape[0], 3), dtype="int64")
+    for k in range(labels.shape[0]):
+        result[k, labels[k]] = 1
+    return result
+
+
+@cy.kernel
 def histogram(bins):
     counts = cy.zeros(6, dtype="int64")
     for k in range(bins.shape[0]):
@@ -145,6 +196,80 @@ def test_elements_are_added_to_in_the_order_of_the_loop() -> None:
     assert _check(counts, np.bincount(places % 6, minlength=6)) == 3 * 6 + 6  # zeros first
 
 
+def test_elements_are_overwritten_in_the_order_of_the_loop() -> None:
+    rng = np.random.default_rng(8)
+    for n in (8, 32):
+        y, places, v = rng.random(n), np.array([1, 5, -3, 5, 1, 5]), rng.random(6)
+        expected = y.copy()
+        expected[places] = v  # the last one of several stays
+        # The first and the last element of the table are beside loops that read it first and store it last.
+        assert _check(put.compile(y, places, v, schedule=S.time("k", "i")), expected) <= 3 * 6 + n + 3
+        program = put_along.compile(y, places, v, schedule=S.time("place", "i"))
+        assert _check(program, expected) <= 3 * 6 + n + 3
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128"]
+)
+@pytest.mark.parametrize("pes", [1, 3, 12])
+def test_overwritten_elements_keep_their_bits(dtype: str, pes: int) -> None:
+    rng = np.random.default_rng(9)
+    for count in (1, 2, 7):
+        y, v = (rng.integers(-3, 3, (2, 12)) * 0.5).astype(dtype), rng.integers(0, 5, count).astype(dtype)
+        if dtype[0] in "fc":
+            y[0, 0], v[0] = -0.0, np.nan
+        places = rng.integers(-12, 12, count)
+        expected = y[0].copy()
+        expected[places] = v
+        for kernel in (put, put_along, put_array):
+            program = kernel.compile(y[0].copy(), places, v, machine=cy.Machine(grid=(pes,)))
+            _check(program, expected)
+
+
+def test_an_element_of_rows_is_overwritten() -> None:
+    rng = np.random.default_rng(10)
+    y, places, v = rng.random((6, 3)), rng.integers(-6, 6, 9), rng.random((9, 3))
+    expected = y.copy()
+    expected[places] = v
+    for pes in (1, 2):
+        _check(put_array.compile(y.copy(), places, v, machine=cy.Machine(grid=(pes,))), expected)
+    expected = y.copy()
+    expected[places, 1] = v[:, 0]
+    program = put_column.compile(y.copy(), places, v[:, 0].copy(), schedule=S.time("k", "i", "j"))
+    assert _check(program, expected) <= 3 * 9 + 6 + 3
+
+
+def test_values_that_are_assigned_are_read_before() -> None:
+    x, places = np.arange(6.0), np.array([5, 0, 5, 2, 1, 0])
+    expected = x.copy()
+    expected[places] = x[::-1] + x
+    assert np.array_equal(put_reversed(x.copy(), places), expected)
+    expected = x.copy()
+    np.put_along_axis(expected, places, x[::-1].copy(), 0)
+    assert np.array_equal(put_view(x.copy(), places), expected)
+
+
+def test_elements_of_two_axes() -> None:
+    rng = np.random.default_rng(11)
+    for rows, columns in ((3, 4), (11, 9)):
+        x, v = rng.random((rows, columns)), rng.random(12)
+        i, j = rng.integers(-rows, rows, 12), rng.integers(-columns, columns, 12)
+        # Two places are checked and make one number; each row has the element or adds nothing.
+        assert _check(gather_both.compile(x, i, j, schedule=S.time("i")), x[i, j]) <= (6 + 3 * rows) * 12
+        expected = x.copy()
+        expected[i, j] = v
+        # Of all rows the element is overwritten by its address.
+        program = put_both.compile(x.copy(), i, j, v, schedule=S.time("k", "i", "j"))
+        assert _check(program, expected) <= 6 * 12 + 2 * columns + 3 * rows + 4
+
+
+def test_one_hot_rows() -> None:
+    labels = np.array([2, 0, 1, 2])
+    for pes in (1, 4):
+        program = one_hot.compile(labels, machine=cy.Machine(grid=(pes,)))
+        _check(program, np.eye(3, dtype="int64")[labels])
+
+
 @pytest.mark.parametrize(
     ("array", "value"), [("float32", "float64"), ("int64", "float64"), ("int32", "int64")]
 )
@@ -187,9 +312,10 @@ def test_the_bits_of_ranks() -> None:
     assert (
         cy.run(gather.compile(x, places, schedule=ONE_PE), backend="mpi", ranks=1).output == x[places]
     ).all()
-    program = scatter.compile(x, places, x[:4], schedule=S.time("k", "i"))
-    expected = scatter.reference(x.copy(), places, x[:4])
-    assert (cy.run(program, backend="mpi", ranks=1).output == expected).all()
+    for kernel in (scatter, put):
+        program = kernel.compile(x, places, x[:4], schedule=S.time("k", "i"))
+        expected = kernel.reference(x.copy(), places, x[:4])
+        assert (cy.run(program, backend="mpi", ranks=1).output == expected).all()
 
 
 def test_program_files_hold_addresses(tmp_path: Path) -> None:
@@ -197,6 +323,7 @@ def test_program_files_hold_addresses(tmp_path: Path) -> None:
     programs = (
         gather.compile(x, places, schedule=ONE_PE),
         scatter.compile(x, places, x[:2], schedule=S.time("k", "i")),
+        put.compile(x, places, x[:2], schedule=S.time("k", "i")),
     )
     for program in programs:
         program.save(tmp_path / "p.cyc")
@@ -210,8 +337,8 @@ def test_program_files_hold_addresses(tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", [8, -9])
 def test_a_place_outside_of_the_axis_is_named(place: int) -> None:
     x, places = np.arange(8.0), np.array([3, place])
-    programs = gather.compile(x, places), scatter.compile(x, places, x[:2])
-    for program in programs:
+    others = [kernel.compile(x, places, x[:2]) for kernel in (scatter, put, put_along)]
+    for program in (gather.compile(x, places), *others):
         for backend in ("sim", "local"):
             with pytest.raises(cy.ExecutionError, match=f"{place}") as caught:
                 cy.run(program, backend=backend)

@@ -10,6 +10,8 @@ import numpy as np
 
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
+from cyclotron.language.trace.loops import loop
+from cyclotron.language.trace.trace import active_trace
 from cyclotron.language.values import broadcasting
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import (
@@ -22,11 +24,9 @@ from cyclotron.language.values.array import (
     operand,
 )
 from cyclotron.language.values.broadcasting import text, whole_numbers
-from cyclotron.language.values.nodes import Constant, Element, FoldIndex, IndexValue, Reduce
+from cyclotron.language.values.nodes import Constant, Element, FoldIndex, Reduce
 from cyclotron.language.values.operations import apply, where
 from cyclotron.language.values.region import box
-from cyclotron.language.values.scalar_type import ScalarType
-from cyclotron.language.values.scalars import explicit_cast
 from cyclotron.language.values.source_span import here
 from cyclotron.support.dtypes import is_whole, kind_of
 from cyclotron.support.errors import ShapeError
@@ -109,7 +109,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
     if array.whole() is None:
         array[...] = values  # which refuses it: it is no array that can be changed
     put = operand(values).astype(array.dtype_name)
-    put = materialized(put) if put.costly else put
+    put = materialized(put)  # once, and as it was before
     at = 0 if along is None else along
     if places.shape[at] == 0:
         array[...] = array.copy()  # nothing is put, but it is assigned
@@ -118,9 +118,15 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
     shape = (*others[0], places.shape[at], *others[1])
     if broadcasting.broadcast([shape, put.shape]) != shape:
         raise _nonconforming("put_along_axis", shape, put.shape)
-    last = materialized(_last_of(array, places, along))
-    array[...] = combine("where", (last >= 0, _put_by(put, last, shape, along), array))
-    return
+    if any(read is tensor for read in put.read_tensors() for tensor in array.read_tensors()):
+        put = materialized(put.copy())
+    trace = active_trace()
+    trace.calls.append("put_along_axis")  # its index is none of the kernel's
+    try:
+        with loop("place", places.shape[at]) as number:
+            array[...] = _put_one(array, places, put, shape, along, number)
+    finally:
+        trace.calls.pop()
 
 
 def _checked(
@@ -188,44 +194,28 @@ def _taken_of_all(array: SymbolicArray, places: SymbolicArray) -> SymbolicArray:
     return LazyArray(shape, array.dtype_name, element_at, (array, places), costly=True, label="taken")
 
 
-def _last_of(array: SymbolicArray, places: SymbolicArray, along: int | None) -> SymbolicArray:
-    """For each element the last one of the indices that is its place; -1 where none is."""
-
-    def element_at(index: Sequence[Affine]) -> Element:
-        fold = FoldIndex("fold", here())
-        at = Affine({fold: 1}, 0)
-        if along is None:
-            read, count = places.at([at]), places.shape[0]
-            own = flat_index(index, array.shape)
-        else:
-            others = broadcasting.along(index, (*places.shape[:along], 1, *places.shape[along + 1 :]))
-            read, count = places.at([*others[:along], at, *others[along + 1 :]]), places.shape[along]
-            own = flat_index(index[along : along + 1], array.shape[along : along + 1])
-        number = where(
-            apply("equal", read, own),
-            IndexValue(at, ScalarType("int64"), here()),
-            explicit_cast(Constant(-1, here()), "int64"),
-        )
-        return Reduce("maximum", fold, (box([(fold, count)]),), number, here())
-
-    return LazyArray(array.shape, "int64", element_at, (places,), costly=True, label="last")
-
-
-def _put_by(
-    values: SymbolicArray, last: SymbolicArray, shape: Sequence[Any], along: int | None
+def _put_one(
+    array: SymbolicArray,
+    places: SymbolicArray,
+    values: SymbolicArray,
+    shape: Sequence[Any],
+    along: int | None,
+    number: Affine,
 ) -> SymbolicArray:
-    """The values that are put, by their numbers along the axis."""
+    """The array with the values of one number along the axis at their places."""
     wide = (1,) * (len(shape) - values.ndim) + tuple(values.shape)
 
     def element_at(index: Sequence[Affine]) -> Element:
-        def term(at: Sequence[Affine]) -> Element:
-            own = at if along is None else [*index[:along], *at, *index[along + 1 :]]
-            return values.at(broadcasting.along(own, wide)[len(wide) - values.ndim :])
+        if along is None:
+            at, own = [number], flat_index(index, array.shape)
+        else:
+            at = [*index[:along], number, *index[along + 1 :]]
+            own = flat_index(index[along : along + 1], array.shape[along : along + 1])
+        found = apply("equal", places.at(broadcasting.along(at, places.shape)), own)
+        new = values.at(broadcasting.along(at, wide)[len(wide) - values.ndim :])
+        return where(found, new, array.at(index))
 
-        count = shape[0 if along is None else along]
-        return summed((count,), values.dtype_name, last.at(index), term)
-
-    return LazyArray(last.shape, values.dtype_name, element_at, (values, last), costly=True, label="put")
+    return LazyArray(array.shape, array.dtype_name, element_at, (array, places, values), label="put")
 
 
 def summed(

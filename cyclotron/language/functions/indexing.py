@@ -85,15 +85,13 @@ def gathered(array: SymbolicArray, key: Any) -> Any:
     together = places == list(range(places[0], places[0] + len(places)))
     first = sum(not _is_number(one) for one in keys[: places[0]]) if together else 0
     base = materialized(base) if base.costly else base
+    number = _one_number(indices, sizes, shape)
     others = [size for n, size in enumerate(base.shape) if n not in axes]
 
     def element_at(index: Sequence[Affine]) -> Element:
         own = index[first : first + len(shape)]
         rest = [*index[:first], *index[first + len(shape) :]]
-        chosen: Any = None
-        for one, size in zip(indices, sizes, strict=True):
-            at = one.at(broadcasting.along(own, one.shape))
-            chosen = at if chosen is None else apply("add", apply("multiply", chosen, size), at)
+        chosen = number.at(broadcasting.along(own, number.shape))
 
         def term(at: Sequence[Affine]) -> Element:
             named, left = dict(zip(axes, at, strict=True)), iter(rest)
@@ -103,7 +101,7 @@ def gathered(array: SymbolicArray, key: Any) -> Any:
 
     whole = (*others[:first], *shape, *others[first:])
     kind = _Gathered if whole else _Picked
-    return kind(whole, base.dtype_name, element_at, (base, *indices), costly=True, label="taken")
+    return kind(whole, base.dtype_name, element_at, (base, number), costly=True, label="taken")
 
 
 def scattered(array: View, key: Any, value: Any) -> None:
@@ -166,15 +164,10 @@ def _put_element(array: View, keys: Sequence[Any], value: Any) -> None:
     if grows and not isinstance(given.at(()), Constant):
         own = given.astype(part.dtype_name)
         given = LazyArray((), own.dtype_name, own.at, (own,), label="put")
-    new = materialized(given)
+    new, number = materialized(given), _one_number(indices, sizes, ())
 
     def element_at(index: Sequence[Affine]) -> Element:
-        chosen: Any = None
-        for one, size in zip(indices, sizes, strict=True):
-            chosen = (
-                one.at(()) if chosen is None else apply("add", apply("multiply", chosen, size), one.at(()))
-            )
-        found = apply("equal", chosen, flat_index(index, sizes))
+        found = apply("equal", number.at(()), flat_index(index, sizes))
         if not grows:
             return where(found, new.at(()), part.at(index))
         nothing, own = Constant(neutral(part.dtype_name), here()), new.at(())
@@ -182,7 +175,7 @@ def _put_element(array: View, keys: Sequence[Any], value: Any) -> None:
         return Apply("where", (found, own, nothing), here(), type=ScalarType(part.dtype_name))
 
     dtype = part.dtype_name if grows else combine("where", (True, new, part)).dtype_name
-    term = LazyArray(part.shape, dtype, element_at, (part, new, *indices), label="put")
+    term = LazyArray(part.shape, dtype, element_at, (part, new, number), label="put")
     part[...] = combine("add", (part, term)) if grows else term
 
 
@@ -215,6 +208,23 @@ def _places(key: Any) -> Any:
     """A subscript; of a mask of the host, which is known, the places where it holds."""
     is_mask = isinstance(key, (np.ndarray, list)) and np.ndim(key) == 1 and np.asarray(key).dtype == np.bool_
     return np.flatnonzero(key) if is_mask else key
+
+
+def _one_number(
+    indices: Sequence[SymbolicArray], sizes: Sequence[int], shape: Sequence[Any]
+) -> SymbolicArray:
+    """The indices of several axes as one of all their elements, the last axis the fastest."""
+    if len(indices) == 1:
+        return indices[0]
+
+    def element_at(index: Sequence[Affine]) -> Element:
+        each = [one.at(broadcasting.along(index, one.shape)) for one in indices]
+        number = each[0]
+        for one, size in zip(each[1:], sizes[1:], strict=True):
+            number = apply("add", apply("multiply", number, size), one)
+        return number
+
+    return materialized(LazyArray(tuple(shape), "int64", element_at, tuple(indices), label="number"))
 
 
 def _is_data(key: Any) -> bool:

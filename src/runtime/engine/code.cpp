@@ -396,7 +396,7 @@ class Decoder {
     const bool in_place =
         compute.op == Op::add && compute.operands.front() == program::Operand(compute.destination);
     const bool from_slot = std::holds_alternative<program::SlotRef>(compute.operands.back());
-    require(at.scatters ? in_place : from_slot && (in_place || compute.op == Op::copy),
+    require((at.scatters || from_slot) && (in_place || compute.op == Op::copy),
             "an element that a number tells is no part of a sum");
     IndexedElement result{.number = access(at.number), .stride = at.stride, .scatters = at.scatters};
     result.lower = form(at.lower);

@@ -493,7 +493,7 @@ class Interpreter {
             at.scatters ? scalar_operand(pe, last) : indexed_address(pe, code.accesses[last.index], further);
         const std::array<const void*, 2> in{step.operands.count == 1 ? value : result, value};
         step.kernel(result, in.data());
-      } else if (step.operands.count == 1) {
+      } else if (step.operands.count == 1 && !at.scatters) {
         copy_scalar(address(pe, to, element(pe, to)), code.constants[at.neutral].bytes.data(), step.element);
       }
     }

@@ -85,6 +85,79 @@ TEST(IndexSelections, WhatElseALoopDoesStays) {
   EXPECT_TRUE(std::get<Compute>(code(program)[3].action).indexed);
 }
 
+/// table[j] = where(number == j, value, base) for j from 1 to 6.
+Program overwriting(const Operand& value, const Operand& base) {
+  Program program;
+  program.grid = {1};
+  program.grid_names = {"i"};
+  auto& pe_class = program.classes.emplace_back();
+  pe_class.slots = {{"number", DType::int64, {}},  {"table", DType::float64, {}, 8},
+                    {"place", DType::int64, {}},   {"found", DType::boolean, {}},
+                    {"value", DType::float64, {}}, {"other", DType::float64, {}, 8}};
+  add(pe_class, Loop{"j", {{constant(1)}}, {{constant(6)}}});
+  add(pe_class, Move{slot(place), j()});
+  add(pe_class, Compute{Op::equal, 0, {slot(number), slot(place)}, slot(found)});
+  add(pe_class, Compute{Op::where, 0, {slot(found), value, base}, slot(table, j())});
+  add(pe_class, End{});
+  return program;
+}
+
+TEST(IndexSelections, AnElementIsOverwritten) {
+  const auto program = index_selections(overwriting(slot(4), slot(table, j())));
+  ASSERT_EQ(code(program).size(), 1U);
+  const auto& compute = std::get<Compute>(code(program)[0].action);
+  EXPECT_EQ(compute.op, Op::copy);
+  EXPECT_EQ(compute.operands, std::vector<Operand>{slot(4)});
+  EXPECT_EQ(compute.destination, slot(table, constant(1)));
+  ASSERT_TRUE(compute.indexed);
+  EXPECT_TRUE(compute.indexed->scatters);
+  EXPECT_EQ(compute.indexed->lower, constant(1));
+  EXPECT_EQ(compute.indexed->upper, constant(6));
+}
+
+TEST(IndexSelections, RowsOfATableAreOne) {
+  auto given = overwriting(slot(4), slot(table, j()));
+  auto& pe_class = given.classes[0];
+  pe_class.slots[table].count = 32;
+  const Affine at{{0, 7, 1}, 0};  // of row j and the column, the innermost loop's
+  std::get<Move>(pe_class.code[1].action).source = at;
+  auto& where = std::get<Compute>(pe_class.code[3].action);
+  where.operands[2] = where.destination = slot(table, at);
+  std::get<Loop>(pe_class.code[0].action) = Loop{"k", {{constant(0)}}, {{constant(6)}}};
+  pe_class.code.insert(pe_class.code.begin(), {Loop{"j", {{constant(1)}}, {{constant(3)}}}, {}});
+  add(pe_class, End{});
+  const auto program = index_selections(given);
+  ASSERT_EQ(code(program).size(), 1U);
+  const auto& compute = std::get<Compute>(code(program)[0].action);
+  EXPECT_EQ(compute.destination, slot(table, constant(7)));
+  EXPECT_EQ(compute.indexed->lower, constant(7));
+  EXPECT_EQ(compute.indexed->upper, constant(27));
+  auto apart = given;  // rows of which each has an element of no number
+  std::get<Loop>(apart.classes[0].code[1].action).upper = {{constant(5)}};
+  EXPECT_EQ(code(index_selections(apart)).size(), 3U);
+}
+
+TEST(IndexSelections, OthersAreCopiedFirst) {
+  for (const Operand& base : {Operand(slot(5, j())), Operand(Constant{2.5}), Operand(Constant{-0.0})}) {
+    const auto program = index_selections(overwriting(Constant{1.5}, base));
+    ASSERT_EQ(code(program).size(), 4U);
+    const auto& move = std::get<Move>(code(program)[1].action);
+    EXPECT_EQ(move.destination, slot(table, j()));
+    EXPECT_TRUE(std::get<Compute>(code(program)[3].action).indexed->scatters);
+  }
+}
+
+TEST(IndexSelections, WhatALoopNeedsOnTheWayIsComparedWithAll) {
+  const auto unchanged = [](const Program& given) { return index_selections(given) == given; };
+  EXPECT_TRUE(unchanged(overwriting(slot(table, constant(0)), slot(table, j()))));  // it may be the element
+  EXPECT_TRUE(unchanged(overwriting(slot(5, j()), slot(table, j()))));              // another one each time
+  EXPECT_TRUE(unchanged(overwriting(slot(4), slot(table, constant(3)))));
+  auto read_before = overwriting(slot(4), slot(table, j()));
+  read_before.classes[0].code.insert(read_before.classes[0].code.begin() + 1,
+                                     {Send{ChannelId(0), slot(table, j())}, {}});
+  EXPECT_TRUE(unchanged(read_before));
+}
+
 TEST(IndexSelections, OthersStayAsTheyAre) {
   const auto unchanged = [](const Program& given) { return index_selections(given) == given; };
   EXPECT_TRUE(unchanged(selection(0.0)));  // -0.0 + 0.0 is 0.0

@@ -189,13 +189,13 @@ struct Move {
 };
 /// An element that a number in PE memory tells, of those numbered `lower` to `upper`: it lies stride * (number - lower)
 /// after the one that the instruction names. What the instruction does is what it would do for each n of them in turn, with
-/// the last operand's value where n is the number and the neutral one elsewhere; only that one is touched.
+/// the last operand's value where n is the number, the neutral one (of a scattered `copy` none) elsewhere; others stay.
 struct Indexed {
   SlotRef number;  ///< A scalar of int64.
   Affine lower;
   Affine upper;
   std::int64_t stride = 1;
-  bool scatters = false;  ///< It is the destination and the first operand; else the last operand.
+  bool scatters = false;  ///< It is the destination (an `add`'s first operand too); else the last operand.
   Constant neutral;
   bool operator==(const Indexed&) const = default;
 };
@@ -207,7 +207,7 @@ struct Compute {
   Flags flags = 0;
   std::vector<Operand> operands;
   SlotRef destination;
-  /// Of `add` on scalars; of `copy`, which adds up all terms but the first.
+  /// Of `add` on scalars; of `copy`, which adds up all terms but the first, or, where it scatters, overwrites.
   std::optional<Indexed> indexed{};
   bool operator==(const Compute&) const = default;
 };
