@@ -643,6 +643,7 @@ class OperationGraph:
         words_per_cycle: int = 4611686018427387904,
         memories_of: Machine | None = None,
         ordered: bool = True,
+        onwards: Sequence[int] = [],
     ) -> int:
         """Cycles that no program goes below whose operators run in these PEs."""
     @property

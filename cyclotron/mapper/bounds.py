@@ -201,7 +201,8 @@ class LeastTime:
     as they are apart at least, or over a network. Of a PE alone the least time is that of the preemptive
     schedule by the longest way to the end (Jackson 1955; Carlier 1982), which no order of its program beats.
     What a memory serves loads each element of an input at least once, in a PE that uses it or at an end of a
-    line of the grid, and stores those of outputs: latency, words through ports, and loads under way count.
+    line of the grid, behind the one that uses it, and stores those of outputs: latency, words through ports,
+    and loads under way count.
 
     Parameters
     ----------
@@ -222,6 +223,7 @@ class LeastTime:
         links = [machine.link, *machine.links.values(), *maps, *chips]
         networks = [machine.broadcast, *machine.broadcasts.values()]
         self._memories = None if fix.places or fix.movements else machine.to_core()
+        self._handed_onwards = all(map(str.isidentifier, fix.time_indices))
         self._words_per_cycle = max(
             *(link.words_per_cycle for link in (*links, *networks)),
             *(memory.bandwidth for memory in machine.memories.values()),
@@ -241,7 +243,9 @@ class LeastTime:
             return 0
         return self._least(self.graph, np.zeros((len(self.graph), 0), np.int64))
 
-    def cycles(self, placed: PlacedWork, shares: Sequence[Fold | None], *, ordered: bool) -> int:
+    def cycles(
+        self, placed: PlacedWork, shares: Sequence[Fold | None], rotated: tuple[str, ...] | None = None
+    ) -> int:
         """Return a lower bound on the cycles of all mappings with this placement; 0 where none is known.
 
         Parameters
@@ -249,8 +253,9 @@ class LeastTime:
         placed : PlacedWork
         shares : sequence of Fold or None
             Of all dimensions of the grid.
-        ordered : bool
-            Whether the terms of sums come in the kernel's order. Else no operator waits for another.
+        rotated : tuple of str or None
+            None: the terms of sums come in the kernel's order. Else no operator waits for another, and inputs
+            may come from any PE along these dimensions of the grid.
         """
         options = [placed.alignments(d, share) for d, share in enumerate(shares)]
         tried = math.prod(map(len, options))
@@ -258,9 +263,38 @@ class LeastTime:
         if self.graph is None or self._overlap or not plain or tried * len(self.graph) > _MOST_NODES:
             return 0
         return min(
-            self._least(self.graph, self._pes(len(self.graph), placed.space, axes, shares), ordered)
+            self._least(
+                self.graph,
+                self._pes(len(self.graph), placed.space, axes, shares),
+                rotated is None,
+                self._onwards(placed.space, axes, shares, rotated or ()),
+            )
             for axes in itertools.product(*options)
         )
+
+    def _onwards(
+        self, space: Sequence[str], axes: Sequence[Axis], shares: Shares, rotated: tuple[str, ...]
+    ) -> list[int]:
+        """A bit for each dimension along which a node's inputs come from PEs of no greater coordinate.
+
+        An element is loaded at the first points of lines of its users, or before them. Where nothing turns
+        them round, so it is with PEs, but for folds that deal points out: with the first that each PE has.
+        """
+        assert self.graph is not None
+        if not self._handed_onwards:
+            return []
+        bits = np.zeros(len(self.graph), np.uint32)
+        for kind in self._kinds:
+            indices, nodes = kind["indices"], kind["nodes"]
+            for d, (form, axis, share) in enumerate(zip(space, axes, shares, strict=True)):
+                if form in rotated or not (form == "0" or form in indices):
+                    continue
+                if share is None or share.kind == "block" or form == "0":
+                    bits[nodes] |= 1 << d
+                else:
+                    own = kind["points"][:, indices.index(form)] - axis.first
+                    bits[nodes] |= np.where(own < share.parts, 1 << d, 0).astype(np.uint32)
+        return [int(one) for one in bits]
 
     def _pes(
         self, count: int, space: Sequence[str], axes: Sequence[Axis], shares: Shares
@@ -276,7 +310,13 @@ class LeastTime:
                     pes[kind["nodes"], d] = _owners(values, axes[d], shares[d])
         return pes
 
-    def _least(self, graph: _core.OperationGraph, pes: NDArray[np.int64], ordered: bool = True) -> int:
+    def _least(
+        self,
+        graph: _core.OperationGraph,
+        pes: NDArray[np.int64],
+        ordered: bool = True,
+        onwards: Sequence[int] = (),
+    ) -> int:
         return int(
             graph.least_time(
                 pes,
@@ -286,6 +326,7 @@ class LeastTime:
                 words_per_cycle=self._words_per_cycle,
                 memories_of=self._memories,
                 ordered=ordered,
+                onwards=list(onwards),
             )
         )
 
@@ -342,19 +383,21 @@ class Bounds:
         """Return a bound by work for all mappings with this space, and its first dimensions shared out so."""
         return self.placed(space).cycles(shares, most)
 
-    def least_time(self, space: tuple[str, ...], shares: Shares, *, ordered: bool = True) -> int:
+    def least_time(
+        self, space: tuple[str, ...], shares: Shares, rotated: tuple[str, ...] | None = None
+    ) -> int:
         """Return a bound for all mappings with this space and these folds.
 
         Parameters
         ----------
         space : tuple of str
         shares : sequence of Fold or None
-        ordered : bool
-            False: for those that rotate sums, too.
+        rotated : tuple of str or None
+            The dimensions by which sums are rotated, or may be; None where none is.
         """
         if not self._ordered:
             return 0
-        key = (space, tuple(shares), ordered)
+        key = (space, tuple(shares), rotated)
         if key not in self._times:
-            self._times[key] = self._time.cycles(self.placed(space), shares, ordered=ordered)
+            self._times[key] = self._time.cycles(self.placed(space), shares, rotated)
         return self._times[key]

@@ -67,7 +67,7 @@ def map(
     top : int
         Mappings to return at most.
     time_limit : float, optional
-        Seconds; None: no limit.
+        Seconds; None: no limit. Then what is left is bounded, for a tenth of these at most.
     candidates : int, optional
         Mappings to compile at most; by default any number.
     gap : float
@@ -210,15 +210,22 @@ def _limits_of(problem: Problem, best: Measured) -> dict[str, int]:
     folds = dict(best.schedule.folds)
     shares = [folds.get(form) for form in best.schedule.space_indices]
     placed = bounds.placed(best.schedule.space_indices)
+    rotation = _rotation(best, problem)
     inside = ", ".join(schedule.space_indices) or "nothing"
     return {
         "the longest chain of operators that wait": 0 if best.schedule.rotations else bounds.chain,
         "operators in their PEs, after what they wait for: fill, work, drain, ways and loads of values": (
-            problem.space.proven(Partial(best.schedule.space_indices, tuple(shares)))
+            problem.space.proven(Partial(best.schedule.space_indices, tuple(shares), rotation=rotation))
         ),
         f"operators of the busiest PE, with {inside} in space": placed.cycles(shares, problem.space.most),
         "all operators, shared out evenly": -(-bounds.total // max(best.pes, 1)),
     }
+
+
+def _rotation(best: Measured, problem: Problem) -> tuple[str, tuple[str, ...]]:
+    """The rotation that was chosen, beyond those that are fixed."""
+    chosen = [one for one in best.schedule.rotations if one not in problem.space.fix.rotations]
+    return chosen[0] if chosen else ("", ())
 
 
 def _objectives(objective: Any) -> tuple[str, ...]:

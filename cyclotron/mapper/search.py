@@ -153,6 +153,7 @@ class Search:
         try:
             while not (ended := self._ended(clock)):
                 self._step()
+            self._prove_rest(clock)
         except KeyboardInterrupt:
             ended = "interrupted"
         self.outcome.ended = ended
@@ -181,6 +182,19 @@ class Search:
             for child in space.children(node.partial):
                 self._push(node.problem, child, node, guess)
         del self._nodes[node.number]
+
+    def _prove_rest(self, clock: float) -> None:
+        """Prove more of what is left, for as much work as the search did, or a tenth of its time."""
+        operators, seconds = 0, self.limits.seconds
+        most = _MOST_OPERATORS * self.outcome.tried
+        while operators < most and (seconds is None or time.monotonic() - clock < 1.1 * seconds):
+            node = self._least_open()
+            if node is None or self._has_small_gap() or not self._tighten():
+                return
+            operators += node.problem.space.bounds.operators + 1
+
+    def _has_small_gap(self) -> bool:
+        return self._best is not None and self._best - self._bound() <= self.limits.gap * self._best
 
     def _tighten_some(self) -> None:
         operators = 0
@@ -228,7 +242,7 @@ class Search:
     def _refined(self, node: _Node) -> float:
         """Return the guess; where space and folds are chosen, by what the compiler makes of them."""
         problem, partial = node.problem, node.partial
-        if partial.space is None or partial.movements or len(partial.shares) < len(partial.space):
+        if partial.movements or not problem.space.is_placed(partial):
             return node.guess
         found = self._try(problem, problem.space.completed(partial))
         if isinstance(found, Refused):
@@ -301,7 +315,7 @@ class Search:
         if not self._nodes:
             return "exhausted"
         several = len(self.objectives) > 1  # the others may be better among equals
-        if self._best is not None and not several and self._best - self._bound() <= limits.gap * self._best:
+        if not several and self._has_small_gap():
             return "gap"
         used = [0.0]
         if limits.candidates is not None:

@@ -54,7 +54,7 @@ class Operand:
 
 @dataclass(frozen=True)
 class Partial:
-    """A mapping in which some choices are made, in this order: space, folds, movements, rotation, time.
+    """A mapping in which some choices are made, in this order: space, folds, rotation, movements, time.
 
     Attributes
     ----------
@@ -88,7 +88,8 @@ class Space:
     * **Movements**: as the compiler chooses, which is from neighbour to neighbour; broadcast or streamed
       along the dimensions that the tensor does not vary with, in each order of these; an input also
       prefetched, and one that varies with all of them handed down a dimension.
-    * **Rotation**: on rings, of a sum's index by the indices in space that have as many values.
+    * **Rotation**: on rings, of a sum's index by the indices in space that have as many values, where all
+      such sums have all terms.
     * **Time**: the other indices in each order, of up to four; of more, the compiler's order.
 
     What `fix` says is the same in all of them.
@@ -107,6 +108,7 @@ class Space:
         self.operands = _operands(recurrences)
         self.sums = _sums(recurrences)
         self._rotates = bool({"torus", "ring"} & set(machine.topologies) and self.sums and not fix.rotations)
+        self._full: dict[str, bool] = {}
         self.rank = self._rank()
         limits = machine.grid or ()
         self.most = tuple(limits[d] if d < len(limits) else _UNLIMITED for d in range(self.rank))
@@ -142,11 +144,11 @@ class Space:
         elif len(partial.shares) < len(partial.space):
             for share in self._shares(partial, len(partial.shares)):
                 yield dataclasses.replace(partial, shares=(*partial.shares, share))
+        elif partial.rotation is None:
+            yield from (dataclasses.replace(partial, rotation=one) for one in self._rotations(partial))
         elif len(partial.movements) < len(self.operands):
             for movement in self._movements(partial, self.operands[len(partial.movements)]):
                 yield dataclasses.replace(partial, movements=(*partial.movements, movement))
-        elif partial.rotation is None:
-            yield from (dataclasses.replace(partial, rotation=one) for one in self._rotations(partial))
         elif partial.time is None:
             yield from (dataclasses.replace(partial, time=order) for order in self._orders(partial))
 
@@ -163,34 +165,44 @@ class Space:
         return work if self._may_rotate(partial) else max(work, self.bounds.chain)
 
     def _may_rotate(self, partial: Partial) -> bool:
-        """True where a sum may be added up in another order than the kernel's: its chains are others then.
+        """True where a sum may be added up in another order than the kernel's: its chains are others then."""
+        return self._rotates_by(partial) is not None
+
+    def _rotates_by(self, partial: Partial) -> tuple[str, ...] | None:
+        """The dimensions by which sums may be rotated; None where none is.
 
         What `fix` rotates is rotated in all mappings, on grids without rings, too.
         """
-        if self.fix.rotations or partial.space is None:
-            return self._rotates or bool(self.fix.rotations)
-        return any(name for name, _ in self._rotations(partial))
+        fixed = [by for _, by in self.fix.rotations]
+        if partial.rotation is not None:
+            mine = [partial.rotation[1]] if partial.rotation[0] else []
+        elif partial.space is None:
+            mine = [()] if self._rotates else []
+        else:
+            mine = [by for name, by in self._rotations(partial) if name]
+        found = [*fixed, *mine]
+        return tuple(dict.fromkeys(itertools.chain(*found))) if found else None
 
     def is_placed(self, partial: Partial) -> bool:
-        """True where space and folds are chosen."""
-        return partial.space is not None and len(partial.shares) == len(partial.space)
+        """True where space, folds and rotation are chosen."""
+        return partial.rotation is not None
 
     def proven(self, partial: Partial) -> int:
         """Return the bound with the least time of the operators in their PEs, where these are chosen.
 
-        Rotations change the order of sums: of a placement that may have some, nothing waits.
+        Rotations change the order of sums: of a placement that has some, nothing waits.
         """
         bound = self.bound(partial)
         if not self.is_placed(partial):
             return bound
         assert partial.space is not None
-        ordered = not self._may_rotate(partial)
-        return max(bound, self.bounds.least_time(partial.space, partial.shares, ordered=ordered))
+        rotated = self._rotates_by(partial)
+        return max(bound, self.bounds.least_time(partial.space, partial.shares, rotated))
 
     def completed(self, partial: Partial) -> Partial:
-        """Return the mapping with the rest left to the compiler; space and folds are chosen."""
+        """Return the mapping with the rest left to the compiler; space, folds and rotation are chosen."""
         pinned = tuple(self.fix.movement(operand.name) for operand in self.operands)
-        return dataclasses.replace(partial, movements=pinned, rotation=("", ()), time=())
+        return dataclasses.replace(partial, movements=pinned, time=())
 
     def estimate(self, space: tuple[str, ...]) -> float:
         """Return what the compiler's default search estimates for a placement, in cycles: no bound."""
@@ -305,13 +317,21 @@ class Space:
         if not self._rotates or any(partial.shares):
             return
         for name in self.sums:
-            if name in partial.space:
+            if name in partial.space or not self._is_full(name):
                 continue
             extent = self._extent(name)
             names = filter(_NAME.fullmatch, partial.space)
             by = tuple(index for index in names if self._extent(index) == extent)
             for count in range(1, len(by) + 1):
                 yield from ((name, chosen) for chosen in itertools.combinations(by, count))
+
+    def _is_full(self, name: str) -> bool:
+        """False where a sum over an index has other terms than another: it cannot begin with any of them."""
+        if name not in self._full:
+            pairs = (self.bounds.placed((name, other)).counts for other in self.indices if other != name)
+            tables = [one.counts for counts in pairs for one in counts if one.dimensions == (0, 1)]
+            self._full[name] = all((one.all(axis=0) == one.any(axis=0)).all() for one in tables)
+        return self._full[name]
 
     # Time ---------------------------------------------------------------------------------------------------
 

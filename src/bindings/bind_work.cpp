@@ -42,7 +42,7 @@ using Pes = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>
 std::int64_t least_time_of(const recurrence::OperationGraph& graph, const Pes& pes,
                            const std::string& distance, std::int64_t hop, std::int64_t at_most,
                            std::int64_t words_per_cycle, const std::optional<machine::Machine>& machine,
-                           bool ordered) {
+                           bool ordered, const std::vector<std::uint32_t>& onwards) {
   if (pes.ndim() != 2 || static_cast<std::size_t>(pes.shape(0)) != graph.cycles.size())
     throw py::value_error("pes has a row for each node");
   using Kind = driver::Distance::Kind;
@@ -51,7 +51,9 @@ std::int64_t least_time_of(const recurrence::OperationGraph& graph, const Pes& p
                                             : Kind::any;
   const std::vector<std::int64_t> values(pes.data(), pes.data() + pes.size());
   const auto dimensions = static_cast<std::size_t>(pes.shape(1));
-  const auto ports = machine ? driver::Ports{machine->memories, machine->grid} : driver::Ports{};
+  if (!onwards.empty() && onwards.size() != graph.cycles.size())
+    throw py::value_error("onwards has a value for each node");
+  const auto ports = machine ? driver::Ports{machine->memories, machine->grid, onwards} : driver::Ports{};
   return interruptibly({}, [&](const auto&) {
     return driver::least_time(graph, values, dimensions, {kind, hop, at_most, words_per_cycle}, ports,
                               ordered);
@@ -77,6 +79,7 @@ void bind_work(py::module_& module) {
       .def("least_time", least_time_of, py::arg("pes"), py::kw_only(), py::arg("distance"), py::arg("hop"),
            py::arg("at_most"), py::arg("words_per_cycle") = std::int64_t{1} << 62,
            py::arg("memories_of") = std::optional<machine::Machine>(), py::arg("ordered") = true,
+           py::arg("onwards") = std::vector<std::uint32_t>(),
            "Cycles that no program goes below whose operators run in these PEs.");
   module.attr("ANYWHERE") = driver::anywhere;
   module.def(

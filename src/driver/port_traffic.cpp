@@ -95,18 +95,17 @@ void PortTraffic::find_ends(bool passed_round) {
     if (input.is_copied) continue;
     auto along = varies.at(input.tensor);
     if (std::ranges::find(along, true) == along.end()) along.assign(along.size(), true);
-    std::vector<Index> users, any;
+    std::vector<Index> users, any, ends;
     for (const auto node : input.readers) {
       const auto& span = spans_[places_[node]];
       users.insert(users.end(), span.pes.begin(), span.pes.end());
-      if (span.pes.size() > 1 || passed_round) any.insert(any.end(), span.pes.begin(), span.pes.end());
+      if (span.pes.size() > 1) any.insert(any.end(), span.pes.begin(), span.pes.end());
     }
     sort_unique(users);
-    Element element{number, ends_of(users, along)};
-    element.ends.insert(element.ends.end(), any.begin(), any.end());
-    sort_unique(element.ends);
-    if (std::ranges::all_of(element.ends, [&](Index one) { return memory_of(one) != nullptr; }))
-      elements_.push_back(std::move(element));
+    sort_unique(any);
+    ends = ends_of(users, along);
+    if (passed_round) ends.insert(ends.end(), users.begin(), users.end());
+    elements_.push_back({number, std::move(ends), std::move(any)});
   }
 }
 
@@ -162,18 +161,41 @@ std::int64_t PortTraffic::latency(Index pe, std::int64_t words) const {
   return memory->latency_cycles + ceil_divide(words, memory->bandwidth_words_per_cycle) - 1;
 }
 
+/// True where a PE is no further than the one that uses an element, along the dimensions that say so.
+bool PortTraffic::is_behind(Index pe, Index user, std::uint32_t onwards) const {
+  for (std::size_t d = 0; d < strides_.size(); ++d) {
+    if ((onwards >> d & 1U) != 0 && coordinate(pe, d) > coordinate(user, d)) return false;
+  }
+  return true;
+}
+
+std::vector<PortTraffic::Index> PortTraffic::loaders(const Element& element, const Reader& reader) const {
+  const auto& user = spans_[reader.first];
+  auto result = user.pes;
+  result.insert(result.end(), element.any.begin(), element.any.end());
+  for (const auto end : element.ends) {
+    if (user.pes.size() > 1 || is_behind(end, user.pes.front(), reader.second)) result.push_back(end);
+  }
+  sort_unique(result);
+  if (!std::ranges::all_of(result, [&](Index one) { return memory_of(one) != nullptr; })) result.clear();
+  return result;
+}
+
 std::vector<std::int64_t> PortTraffic::arrivals() const {
   std::vector<std::int64_t> result(graph_->cycles.size());
   for (const auto& element : elements_) {
     const auto& input = graph_->inputs[element.number];
-    auto of_others = std::numeric_limits<std::int64_t>::max();
-    for (const auto end : element.ends) of_others = std::min(of_others, latency(end, input.words));
+    std::map<Reader, std::int64_t> known;
     for (const auto node : input.readers) {
-      const auto& span = spans_[places_[node]];
-      if (!span.served) continue;
-      auto arrival = of_others;
-      for (const auto pe : span.pes) arrival = std::min(arrival, latency(pe, input.words));
-      result[node] = std::max(result[node], arrival);
+      const auto [found, added] = known.try_emplace(reader_of(node), 0);
+      if (added) {
+        const auto all = loaders(element, reader_of(node));
+        for (const auto pe : all) {
+          const auto one = latency(pe, input.words);
+          found->second = pe == all.front() ? one : std::min(found->second, one);
+        }
+      }
+      result[node] = std::max(result[node], found->second);
     }
   }
   return result;
@@ -225,30 +247,36 @@ std::int64_t PortTraffic::least_time(std::vector<Load>& loads, const Pool& pool)
   return result;
 }
 
-/// Of each PE, by what it needs, loaded by itself and by the ends of lines; and of all PEs together.
-std::int64_t PortTraffic::of_readers(const std::vector<std::int64_t>& after) const {
-  std::map<Index, std::map<std::size_t, std::int64_t>>
-      needs;  // of each PE, the way to the end after each element
+PortTraffic::Needs PortTraffic::needs(const std::vector<std::int64_t>& after) const {
+  Needs result;
   for (std::size_t n = 0; n < elements_.size(); ++n) {
     for (const auto node : graph_->inputs[elements_[n].number].readers) {
-      const auto& span = spans_[places_[node]];
-      if (!span.served) continue;
-      auto& longest = needs[span.pes.front()][n];  // where more are known, each may load it
-      longest = std::max(longest, graph_->cycles[node] + after[node]);
+      const auto [found, added] = result[reader_of(node)].try_emplace(n);
+      auto& need = found->second;
+      if (added) need.loaders = loaders(elements_[n], reader_of(node));
+      need.after = std::max(need.after, graph_->cycles[node] + after[node]);
     }
   }
+  for (auto& [reader, own] : result)
+    std::erase_if(own, [](const auto& need) { return need.second.loaders.empty(); });
+  return result;
+}
+
+/// Of each PE, by what it needs, loaded by itself and by the ends of lines; and of all PEs together.
+std::int64_t PortTraffic::of_readers(const Needs& needs) const {
   std::int64_t result = 0;
   std::map<std::size_t, std::int64_t> all;
   std::vector<Index> everyone;
-  for (const auto& [pe, own] : needs) {
-    std::vector<Index> loaders{pe};
+  for (const auto& [reader, own] : needs) {
+    std::vector<Index> loaders;
     std::vector<Load> loads;
-    for (const auto& [n, longest] : own) {
-      loaders.insert(loaders.end(), elements_[n].ends.begin(), elements_[n].ends.end());
-      loads.push_back({graph_->inputs[elements_[n].number].words, longest});
+    for (const auto& [n, need] : own) {
+      loaders.insert(loaders.end(), need.loaders.begin(), need.loaders.end());
+      loads.push_back({graph_->inputs[elements_[n].number].words, need.after});
       auto& of_all = all[n];
-      of_all = std::max(of_all, longest);
+      of_all = std::max(of_all, need.after);
     }
+    if (loads.empty()) continue;
     sort_unique(loaders);
     everyone.insert(everyone.end(), loaders.begin(), loaders.end());
     result = std::max(result, least_time(loads, pool_of(loaders)));
@@ -261,24 +289,23 @@ std::int64_t PortTraffic::of_readers(const std::vector<std::int64_t>& after) con
 }
 
 /// Each port alone: what only its PEs can load, and what they store.
-std::int64_t PortTraffic::of_ports(const std::vector<std::int64_t>& release,
-                                   const std::vector<std::int64_t>& after) const {
-  std::map<Index, std::vector<Job>> jobs;
-  for (const auto& element : elements_) {
-    const auto& input = graph_->inputs[element.number];
-    std::map<Index, std::int64_t> longest;  // by port
-    for (const auto node : input.readers) {
-      const auto port = attachment_.of_pe[spans_[places_[node]].pes.front()];
+std::int64_t PortTraffic::of_ports(const Needs& needs, const std::vector<std::int64_t>& release) const {
+  std::map<std::pair<Index, std::size_t>, std::int64_t> longest;  // by port and element
+  for (const auto& [reader, own] : needs) {
+    for (const auto& [n, need] : own) {
+      const auto port = attachment_.of_pe[need.loaders.front()];
       const auto same = [&](Index one) { return attachment_.of_pe[one] == port; };
-      if (port == machine::Attachment::none || !std::ranges::all_of(element.ends, same)) continue;
-      auto& own = longest[port];
-      own = std::max(own, graph_->cycles[node] + after[node]);
+      if (!std::ranges::all_of(need.loaders, same)) continue;
+      auto& way = longest[{port, n}];
+      way = std::max(way, need.after);
     }
-    for (const auto& [port, way] : longest) {
-      const auto& memory = *memories_[port];
-      jobs[port].push_back(
-          {0, ceil_divide(input.words, memory.bandwidth_words_per_cycle), memory.latency_cycles - 1 + way});
-    }
+  }
+  std::map<Index, std::vector<Job>> jobs;
+  for (const auto& [at, way] : longest) {
+    const auto& memory = *memories_[at.first];
+    const auto words = graph_->inputs[elements_[at.second].number].words;
+    jobs[at.first].push_back(
+        {0, ceil_divide(words, memory.bandwidth_words_per_cycle), memory.latency_cycles - 1 + way});
   }
   for (const auto& output : graph_->outputs) {
     const auto& span = spans_[places_[output.node]];
@@ -296,7 +323,9 @@ std::int64_t PortTraffic::of_ports(const std::vector<std::int64_t>& release,
 
 std::int64_t PortTraffic::least_time(const std::vector<std::int64_t>& release,
                                      const std::vector<std::int64_t>& after) const {
-  return places_.empty() ? 0 : std::max(of_readers(after), of_ports(release, after));
+  if (places_.empty()) return 0;
+  const auto needed = needs(after);
+  return std::max(of_readers(needed), of_ports(needed, release));
 }
 
 }  // namespace cyclotron::driver

@@ -1,6 +1,8 @@
 // What the ports of memories pass, at least, where operators run in given PEs: elements of inputs and outputs.
 #pragma once
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include <cyclotron/driver/least_time.hpp>
@@ -41,8 +43,17 @@ class PortTraffic {
   };
   struct Element {
     std::size_t number = 0;   // Of the graph's inputs.
-    std::vector<Index> ends;  // PEs that may load it for others, each served.
+    std::vector<Index> ends;  // PEs that may load it for others.
+    std::vector<Index> any;   // And those that may hand it on in any direction.
   };
+  /// The place of a node, and along which dimensions what it reads comes from behind.
+  using Reader = std::pair<std::uint32_t, std::uint32_t>;
+  /// The PEs that may load an element for a reader, and the way to the end after it.
+  struct Need {
+    std::vector<Index> loaders;
+    std::int64_t after = 0;
+  };
+  using Needs = std::map<Reader, std::map<std::size_t, Need>>;  // By element, too.
   struct Load {
     std::int64_t words = 0, after = 0;
   };
@@ -60,12 +71,19 @@ class PortTraffic {
   [[nodiscard]] std::vector<Index> ends_of(const std::vector<Index>& users,
                                            const std::vector<bool>& along) const;
   [[nodiscard]] const machine::Memory* memory_of(Index pe) const;
+  /// The PEs that may load an element for a PE that uses it; none where one of them loads at no cost.
+  [[nodiscard]] std::vector<Index> loaders(const Element& element, const Reader& reader) const;
+  [[nodiscard]] bool is_behind(Index pe, Index user, std::uint32_t onwards) const;
+  [[nodiscard]] Reader reader_of(std::size_t node) const {
+    return {places_[node], ports_->onwards.empty() ? 0 : ports_->onwards[node]};
+  }
   [[nodiscard]] std::int64_t latency(Index pe, std::int64_t words) const;
   [[nodiscard]] Pool pool_of(const std::vector<Index>& pes) const;
   [[nodiscard]] static std::int64_t least_time(std::vector<Load>& loads, const Pool& pool);
-  [[nodiscard]] std::int64_t of_readers(const std::vector<std::int64_t>& after) const;
-  [[nodiscard]] std::int64_t of_ports(const std::vector<std::int64_t>& release,
-                                      const std::vector<std::int64_t>& after) const;
+  [[nodiscard]] std::int64_t of_readers(const Needs& needs) const;
+  [[nodiscard]] std::int64_t of_ports(const Needs& needs, const std::vector<std::int64_t>& release) const;
+
+  [[nodiscard]] Needs needs(const std::vector<std::int64_t>& after) const;
 
   const recurrence::OperationGraph* graph_;
   const Ports* ports_;

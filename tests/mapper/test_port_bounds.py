@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import exhaustive_mapping as exhaustive
 import mapped_kernels as kernels
 import numpy as np
 import pytest
@@ -85,7 +86,7 @@ def test_what_is_fixed_to_rotate_loads_in_another_order(topology, cycles):
     measured = evaluate(system, fix, machine)
     assert isinstance(measured, Measured)
     assert measured.cycles == cycles
-    assert space.proven(Partial(("i", "j"), (None, None))) <= cycles
+    assert space.proven(Partial(("i", "j"), (None, None), rotation=("", ()))) <= cycles
 
 
 def test_a_fold_on_more_pes_than_there_are():
@@ -96,7 +97,7 @@ def test_a_fold_on_more_pes_than_there_are():
     system, space = problem(case.kernel, case.args, machine, fix)
     measured = evaluate(system, fix, machine)
     assert isinstance(measured, Measured)
-    assert space.proven(Partial(("j", "0"), (cy.block(3), None))) <= measured.cycles
+    assert space.proven(Partial(("j", "0"), (cy.block(3), None), rotation=("", ()))) <= measured.cycles
 
 
 def test_forms_in_space_are_no_indices_to_rotate_by():
@@ -107,6 +108,55 @@ def test_forms_in_space_are_no_indices_to_rotate_by():
         case.kernel, *case.args, machine=machine, fix=cy.Schedule().space("i", "2*j"), candidates=9
     )
     assert found.bound <= found[0].cycles
+
+
+CORNER = {"latency": 40, "depth": 4, "serves": (":, 0", "0, :")}
+
+
+def of_corner(case, space, folds=(None, None), grid=(4, 4), topology="mesh"):
+    """The bound of a placement, and what the fastest of its mappings takes, by all kinds of movements."""
+    machine = cy.Machine(grid=grid, topology=topology, memories={"dram": cy.Memory(**CORNER)})
+    _, mappings = problem(case.kernel, case.args, machine)
+    schedule = cy.Schedule().space(*space)
+    for form, fold in zip(space, folds, strict=True):
+        schedule = schedule if fold is None else schedule.fold({form: fold})
+    found = [
+        exhaustive.cycles(case.kernel, case.args, one, machine)
+        for one in exhaustive.movements(schedule, case.tensors)
+    ]
+    bound = mappings.proven(Partial(space, folds, rotation=("", ())))
+    return bound, min(one for one in found if one is not None)
+
+
+@pytest.mark.parametrize("k", [4, 9, 16])
+def test_the_first_pe_loads_all_that_it_uses(k):
+    """By hand: no PE is behind it: a row of A and a column of B come four at a time, in 40 cycles."""
+    bound, cycles = of_corner(kernels.gemm(4, 4, k), ("i", "j"))
+    assert -(-2 * k // 4) * 40 + 1 + 40 <= bound <= cycles
+
+
+@pytest.mark.parametrize(
+    ("space", "folds", "elements"),
+    [
+        (("x", "y"), (None, None), 9 + 9),
+        (("x", "y"), (cy.block(2), cy.block(2)), 16 + 9),
+        (("x", "y"), (cy.cyclic(2), None), 9 + 9),  # others may come from PE (1, 0)
+        (("r", "s"), (None, None), 16 + 1),
+    ],
+)
+def test_the_first_pe_of_a_convolution(space, folds, elements):
+    bound, cycles = of_corner(kernels.convolution(4, 4, 3, 3), space, folds)
+    assert -(-elements // 4) * 40 + 1 <= bound <= cycles
+
+
+def test_a_sum_without_all_terms_is_not_rotated():
+    """A solve on a torus: the compiler would refuse each of these."""
+    machine = cy.Machine(grid=(4, 4), topology="torus")
+    for case, rotates in ((kernels.solve(4, 4), False), (kernels.gemm(4, 4, 4), True)):
+        _, space = problem(case.kernel, case.args, machine)
+        first, second = ("i", "r") if case.kernel is kernels.trsm else ("i", "j")
+        placed = Partial((first, second), (None, None))
+        assert (len(list(space.children(placed))) > 1) is rotates
 
 
 def of_one_pe(n, **memory):
