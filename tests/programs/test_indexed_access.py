@@ -280,6 +280,11 @@ def test_sums_in_another_dtype_are_rounded_where_they_are_assigned(array: str, v
         arguments = (y, places, v.astype(array) if kernel is put else v)
         expected = kernel.reference(*(one.copy() for one in arguments))
         _check(kernel.compile(*arguments, schedule=S.time("k", "i")), expected)
+    y = np.full(32, 2**60 + 1 if array == "int64" else 3, dtype=array)  # which no float64 is
+    expected = y.copy()
+    expected[places] = v
+    # A value is rounded, then put by its address.
+    assert _check(put.compile(y, places, v, schedule=S.time("k", "i")), expected) <= 4 * 4 + 32 + 4
 
 
 def test_tables_spread_over_a_line_of_pes() -> None:

@@ -26,7 +26,7 @@ from cyclotron.language.values.array import (
 from cyclotron.language.values.broadcasting import text, whole_numbers
 from cyclotron.language.values.nodes import Apply, Constant, Element
 from cyclotron.language.values.operations import apply, element, where
-from cyclotron.language.values.scalar_type import ScalarType
+from cyclotron.language.values.scalar_type import ScalarType, check_storable
 from cyclotron.language.values.source_span import here, trace_error
 from cyclotron.language.values.subscripts import is_array, is_place
 from cyclotron.support.dtypes import is_whole
@@ -161,7 +161,8 @@ def _put_element(array: View, keys: Sequence[Any], value: Any) -> None:
             f"an array of shape {text(given.shape)} is assigned to one element of `{array.name}`",
             "assign one element",
         )
-    if grows and not isinstance(given.at(()), Constant):
+    if not isinstance(given.at(()), Constant) and (grows or given.dtype_name != part.dtype_name):
+        check_storable(given.dtype_name, part.dtype_name)
         own = given.astype(part.dtype_name)
         given = LazyArray((), own.dtype_name, own.at, (own,), label="put")
     new, number = materialized(given), _one_number(indices, sizes, ())
