@@ -388,3 +388,32 @@ def test_sections_have_to_fit_the_memory_of_response_pes():
     with pytest.raises(cy.CapacityError, match="response 0") as refused:
         small.control_system
     assert refused.value.code == "CYC501"
+
+
+@cy.kernel
+def apart(x, y, least, steps):
+    """Two loops: some PEs have no part of the first, which knows nothing of their array."""
+    for _s in range(steps):
+        x = x * 0.5
+        if cy.sum(x) < least:
+            break
+    for _t in range(steps):
+        y = y * 0.5
+        if cy.sum(y) < least:
+            break
+    return x, y
+
+
+@pytest.mark.parametrize(("here", "there"), [(3, 7), (7, 3)])
+def test_pes_without_a_loop_pass_it_by(here, there):
+    """Each line of each class is in some section, in the loops of the class that has most of them."""
+    schedule, machine = cy.Schedule().space("i"), cy.Machine(control=cy.Control())
+    program = apart.compile(np.ones(here), np.ones(there), 0.1, 9, schedule=schedule, machine=machine)
+    exits = [sum(step["do"] == "exit" for step in one["code"]) for one in document_of(program)["classes"]]
+    assert set(exits) == {1, 2}
+    sent = {line for section in program.sections for line in section.lines}
+    assert {line for one in program.core.classes for line in one.lines if line[1] > 0} <= sent
+    control, rng = program.control_system, random.Random(here)
+    for _ in range(RUNS):
+        flags = random_flags(control, rng)
+        assert cy.run(control, *flags, backend="sim").cycles == reference(program, control, flags)[1]
