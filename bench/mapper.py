@@ -104,7 +104,7 @@ def cases(n: int) -> dict[str, tuple[cy.Kernel, Arguments]]:
 MACHINES: dict[str, Callable[[], cy.Machine]] = {
     "mesh 4×4": lambda: cy.Machine(grid=(4, 4)),
     "mesh 8×8": lambda: cy.Machine(grid=(8, 8)),
-    "gemmini_16": cy.machines.gemmini_16,
+    "gemmini_16": lambda: cy.machines.gemmini_16("float64"),
     "wormhole": cy.machines.wormhole,
 }
 

@@ -86,10 +86,20 @@ class Unit:
     __hash__: ClassVar[None]  # type: ignore[assignment]
     def __eq__(self, arg0: object, /) -> bool: ...
     def __init__(
-        self, *, shape: Sequence[int] = [], cycles: int = 1, latency_cycles: int | None = None
+        self,
+        *,
+        shape: Sequence[int] = [],
+        cycles: int = 1,
+        latency_cycles: int | None = None,
+        dtypes: Sequence[str] = [],
+        accumulator: str | None = None,
     ) -> None: ...
     @property
+    def accumulator(self) -> str | None: ...
+    @property
     def cycles(self) -> int: ...
+    @property
+    def dtypes(self) -> list[str]: ...
     @property
     def latency_cycles(self) -> int | None: ...
     @property

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from cyclotron.support.errors import ExecutionError
 from cyclotron.support.tables import Row, Table
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from cyclotron import _core
     from cyclotron.analysis.events import HasEvents
     from cyclotron.machine.energy import Energy
@@ -136,12 +140,42 @@ class EnergyAccount(Table):
         ]
 
     @property
+    def source(self) -> str:
+        """The source of the energies, as the machine tells it."""
+        machine = self.result.program.machine
+        return machine.energy.source if machine is not None and machine.energy is not None else ""
+
+    @property
     def caption(self) -> str:
         """The title of the table, in a line."""
         grid = "×".join(map(str, self.result.grid))
-        source = self.result.program.machine.energy.source  # type: ignore[union-attr]
         text = f"{self.result.program.kernel_name} on {grid}: {self.total:,.6g} pJ"
-        return f"{text}, by {source}" if source else text
+        return f"{text}, by {self.source}" if self.source else text
+
+    def plot(self, by: str = "level", *, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
+        """Draw bars by level, operator or tensor, or a map of the PEs; see `cyclotron.plot.energy`.
+
+        Parameters
+        ----------
+        by : {"level", "operator", "tensor", "pe"}
+            What a bar, or a cell, is.
+        ax : matplotlib Axes, optional
+        path : str or Path, optional
+
+        Returns
+        -------
+        matplotlib Figure
+
+        Raises
+        ------
+        ExecutionError
+            CYC716 if `by` is none of these.
+        BackendUnavailable
+            If matplotlib is not installed.
+        """
+        from cyclotron.plot import energy
+
+        return energy(self, by, ax=ax, path=path)
 
 
 def energy_of(result: HasEvents, counters: _core.Counters) -> EnergyAccount:
@@ -195,7 +229,7 @@ class _Accountant:
                 continue
             slot = self.slots[one["class"]][one["of"]]
             if one["kind"] == "operations":
-                price = self._of_operation(one["by"], one["dtype"])
+                price = self._of_operation(one["by"], one["dtype"], slot["dtype"])
                 yield EnergyPart("operations", one["by"], slot["name"], counts, price)
                 continue
             level = "sram" if slot["first_register"] is None else "registers"
@@ -206,9 +240,11 @@ class _Accountant:
             )
             yield EnergyPart(level, one["by"], slot["name"], counts * np.dtype(slot["dtype"]).itemsize, price)
 
-    def _of_operation(self, op: str, dtype: str) -> Fraction:
+    def _of_operation(self, op: str, dtype: str, sums: str) -> Fraction:
+        """Of an operator on a dtype; of a product that of its factors, beside that of its sums."""
         if op in _PRODUCTS and op not in self.energy.operation_picojoules:
-            return sum((self._of_operation(one, dtype) for one in _PRODUCTS[op]), Fraction()) / 2
+            multiply, add = _PRODUCTS[op]
+            return (self._of_operation(multiply, dtype, sums) + self._of_operation(add, sums, sums)) / 2
         for name in (op, _SAME.get(op, op), _SAME.get(_SAME.get(op, op), op)):
             found = self.energy.operation_picojoules.get(name, {}).get(dtype)
             if found is not None:

@@ -18,6 +18,7 @@ from cyclotron import _core
 from cyclotron.compiler.compile import compile_kernel
 from cyclotron.compiler.defaults import unlimited
 from cyclotron.compiler.program import Program
+from cyclotron.explore.energy import energy_picojoules
 from cyclotron.explore.sweep_axes import (
     Named,
     grids_of,
@@ -53,7 +54,8 @@ _PE_FIELDS = ("memory", "registers", "banks")
 # Axes that change no program.
 _TIMED = (*_LINK_FIELDS, *_PE_FIELDS, *_MEMORY_FIELDS)
 _SHARES = ("stall_empty", "stall_full", "stall_memory", "stall_control", "idle")
-_MEASURED = ("cycles", "pes", "utilization", *_SHARES, "memory_bytes", "error")
+_ENERGY = "energy_picojoules"
+_MEASURED = ("cycles", "pes", "utilization", *_SHARES, "memory_bytes", _ENERGY, "error")
 
 
 def sweep(
@@ -170,7 +172,7 @@ def sweep(
         except KeyboardInterrupt:
             stop.set()
     done = [record for record in records if record is not None]
-    return Sweep(done, complete=len(done) == len(records))
+    return Sweep(_with_energies(done), complete=len(done) == len(records))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -315,8 +317,16 @@ def _measures(program: Program, stop: threading.Event | None) -> Record:
         "utilization": share("busy"),
         **{name: share(name) for name in _SHARES},
         "memory_bytes": program.memory_bytes,
+        _ENERGY: energy_picojoules(program, timing),
         "error": None,
     }
+
+
+def _with_energies(records: list[Record]) -> list[Record]:
+    """Leave the column of energies out where no machine has any."""
+    if any(record[_ENERGY] is not None for record in records):
+        return records
+    return [{key: value for key, value in record.items() if key != _ENERGY} for record in records]
 
 
 def _workers(threads: Any) -> int:

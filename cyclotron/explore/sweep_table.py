@@ -33,8 +33,9 @@ class Sweep(Listing[Record]):
     records : tuple of dict
         The values of the axes, then ``cycles``, ``pes`` (PEs), ``utilization`` (mean share of the cycles in
         which a PE computes, 0 to 1), ``stall_empty``, ``stall_full``, ``stall_memory``, ``stall_control`` and
-        ``idle`` (mean shares, 0 to 1), ``memory_bytes`` (of the fullest PE) and ``error``: None, or the code
-        and the message of the refusal, in which case the measures are None.
+        ``idle`` (mean shares, 0 to 1), ``memory_bytes`` (of the fullest PE), ``energy_picojoules`` where a
+        machine has energies (`Machine.energy`), and ``error``: None, or the code and the message of the
+        refusal, in which case the measures are None.
     complete : bool
         False where Ctrl-C ended it; the records are those that were done.
 

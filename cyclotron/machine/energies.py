@@ -11,13 +11,16 @@ from __future__ import annotations
 from cyclotron.machine.energy import Energy
 from cyclotron.machine.parts import positive, unfit
 
-__all__ = ["eyeriss", "horowitz_45nm"]
+__all__ = ["eyeriss", "horowitz_45nm", "tpu_v1"]
 
 # M. Horowitz, "Computing's energy problem (and what we can do about it)", ISSCC 2014, figure 1.1.9: in pJ.
 _ADD = {"int8": 0.03, "int32": 0.1, "float16": 0.4, "float32": 0.9}
 _MULTIPLY = {"int8": 0.2, "int32": 3.1, "float16": 1.1, "float32": 3.7}
 _CACHES = {8: 10.0, 32: 20.0, 1024: 100.0}  # pJ of 64 bits, by KiB
 _DRAM = (1300.0, 2600.0)
+
+# N. P. Jouppi et al., ISCA 2017, table 2: in W, at 700 MHz, of 256 x 256 cells.
+_TPU = {"idle": 28.0, "busy": 40.0, "tdp": 75.0}
 
 
 def __dir__() -> list[str]:
@@ -104,4 +107,38 @@ def eyeriss(mac_picojoules: float) -> Energy:
         sram_picojoules_per_byte=unit / 2,
         memory_picojoules_per_byte={"buffer": 6 * unit / 2, "default": 200 * unit / 2},
         source=f"Eyeriss, ISCA 2016, table IV, of {unit:g} pJ a multiply-add",
+    )
+
+
+def tpu_v1(power: str = "busy") -> Energy:
+    """Return the power of Google's first TPU as the energy of time: that of the chip, shared by its cells.
+
+    N. P. Jouppi et al., "In-Datacenter Performance Analysis of a Tensor Processing Unit", ISCA 2017, table 2:
+    of the chip, at 700 MHz, 28 W idle and 40 W busy, both measured, and 75 W TDP. The paper tells nothing of
+    its parts: operations and words are free here, and each of the 256×256 cells takes its share for as long
+    as a run takes, so that a run on all of them, `machines.tpu_v1`, takes that power.
+
+    Parameters
+    ----------
+    power : {"busy", "idle", "tdp"}
+        Which one.
+
+    Raises
+    ------
+    ShapeError
+        CYC401 for another one.
+
+    Examples
+    --------
+    >>> round(cy.energies.tpu_v1().leakage_picojoules_per_cycle * 700e6 * 256**2 / 1e12)
+    40
+    """
+    if power not in _TPU:
+        raise unfit(f"there is no power `{power}` of the TPU", f"it is one of: {', '.join(_TPU)}")
+    free = dict.fromkeys(("int8", "uint8", "int32"), 0.0)
+    return Energy(
+        operation_picojoules=dict.fromkeys(("add", "multiply", "maximum", "absolute"), free),
+        memory_picojoules_per_byte={"default": 0.0},
+        leakage_picojoules_per_cycle=_TPU[power] / 700e6 / 256**2 * 1e12,
+        source=f"Jouppi et al., ISCA 2017, table 2 ({power}, {_TPU[power]:g} W)",
     )

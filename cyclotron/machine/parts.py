@@ -9,7 +9,11 @@ from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
+import numpy as np
+
+from cyclotron import _core
 from cyclotron.support import records
+from cyclotron.support.dtypes import is_known
 from cyclotron.support.errors import CyclotronError, ShapeError
 
 __all__ = ["PE", "UNBOUNDED", "Chiplets", "Control", "Link", "Unit"]
@@ -27,6 +31,8 @@ _MOST_REGISTERS = 2**20
 _MOST_BANKS = 1024
 _MOST_CHANNELS = 2**20
 _MOST_PORTS = 1024
+# Of units, for advice: the usual ones first.
+_ACCUMULATORS = ("int32", "int64", "float32", "float64", "complex128")
 # What the ports of a PE are for.
 _PORT_KINDS = ("load", "store", "send", "receive", "issue")
 _KIB = 1024
@@ -197,6 +203,15 @@ class Unit:
         From the start of a pass to that of the next, the initiation interval, from 1 to 2**16.
     latency : int, optional
         Cycles from the start of a pass to its result, from ``cycles`` to 2**16; None: ``cycles``.
+    dtypes : tuple of str, optional
+        The dtypes that it computes on, ``("int8", "uint8")``; a program that has it compute on another is
+        refused (CYC406). None: all.
+    accumulator : str, optional
+        The dtype in which it adds up products of ``dtypes``, ``"int32"`` for example, which holds their
+        values. It takes factors of ``dtypes`` that the program converts to this one, and does nothing else
+        with, as they are: the conversion takes no cycle, unless ``PE.cycles`` names it, and no energy, and a
+        multiplication costs the energy of the factors' dtype. Sums, and what else it does, may be in this
+        dtype too. None: the operands'.
 
     Raises
     ------
@@ -207,23 +222,36 @@ class Unit:
     --------
     >>> cy.PE(matrix=cy.Unit(shape=(16, 16, 16), cycles=16)).matrix.cycles
     16
+    >>> print(cy.Unit((16, 16, 16), dtypes=("int8",), accumulator="int32"))
+    16×16×16 cycles 1 of int8 in int32
     """
 
     shape: tuple[int, ...] = ()
     cycles: int = 1
     latency: int | None = records.field(default=None, unit="cycles")
+    dtypes: tuple[str, ...] | None = records.field(
+        default=None, to_core=lambda given: list(given or ()), from_core=lambda names: tuple(names) or None
+    )
+    accumulator: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", _extents("unit.shape", self.shape))
         _set_integer(self, "unit", "cycles", 1, _MOST_OF_A_PASS)
         if self.latency is not None:
             _set_integer(self, "unit", "latency", self.cycles, _MOST_OF_A_PASS)
+        if self.dtypes is not None:
+            object.__setattr__(self, "dtypes", _dtypes(self.dtypes))
+        if self.accumulator is not None:
+            object.__setattr__(self, "accumulator", _dtype("unit.accumulator", self.accumulator))
+            _check_accumulator(self.dtypes, self.accumulator)
 
     __repr__ = code
 
     def __str__(self) -> str:
-        latency = "" if self.latency is None else f" latency {self.latency}"
-        return f"{'×'.join(map(str, self.shape))} cycles {self.cycles}{latency}".lstrip()
+        text = f"{'×'.join(map(str, self.shape))} cycles {self.cycles}".lstrip()
+        text += "" if self.latency is None else f" latency {self.latency}"
+        text += f" of {', '.join(self.dtypes)}" if self.dtypes else ""
+        return f"{text} in {self.accumulator}" if self.accumulator else text
 
 
 # The units of a PE, and their shapes.
@@ -401,6 +429,46 @@ def _extents(field: str, sizes: object) -> tuple[int, ...]:
     if isinstance(sizes, str | Mapping) or not hasattr(sizes, "__iter__"):
         raise wrong_type(f"machine `{field}`", sizes, "a tuple of integers, for example (4, 4)")
     return tuple(integer(f"{field}[{d}]", size, 1, MOST) for d, size in enumerate(sizes))
+
+
+def _dtype(field: str, given: object) -> str:
+    try:
+        name = given if isinstance(given, str) else np.dtype(given).name  # type: ignore[call-overload]
+    except TypeError:
+        name = None
+    if name not in _core.dtypes():
+        raise wrong_type(f"machine `{field}`", given, f"one of: {', '.join(_core.dtypes())}")
+    return str(name)
+
+
+def _dtypes(given: object) -> tuple[str, ...]:
+    names = given if isinstance(given, list | tuple) else (given,)
+    if not names:
+        raise unfit(
+            "machine `unit.dtypes` is empty",
+            'give those that it computes on, for example ("int8",), or None for all',
+            code="CYC402",
+        )
+    return tuple(dict.fromkeys(_dtype("unit.dtypes", one) for one in names))
+
+
+def _check_accumulator(dtypes: tuple[str, ...] | None, accumulator: str) -> None:
+    if dtypes is None:
+        raise unfit(
+            f"machine `unit.accumulator` is {accumulator}, and `unit.dtypes` are all",
+            'give those whose products it adds up, for example dtypes=("int8",)',
+        )
+
+    def holds(wide: str, narrow: str) -> bool:
+        return is_known(wide) and is_known(narrow) and bool(np.can_cast(narrow, wide))
+
+    for dtype in dtypes:
+        if not holds(accumulator, dtype):
+            wide = next((one for one in _ACCUMULATORS if all(holds(one, each) for each in dtypes)), dtype)
+            raise unfit(
+                f"machine `unit.accumulator` is {accumulator}, which does not hold all of {dtype}",
+                f'give one that does, for example accumulator="{wide}"',
+            )
 
 
 def _set_integer(target: Control | Link | Unit | PE, prefix: str, field: str, least: int, most: int) -> None:

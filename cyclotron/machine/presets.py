@@ -114,8 +114,10 @@ def tpu_v1() -> Machine:
     """Return the matrix unit of Google's first TPU: 256×256 cells of one multiply-add a cycle, at 700 MHz.
 
     N. P. Jouppi et al., "In-Datacenter Performance Analysis of a Tensor Processing Unit", ISCA 2017, section
-    2: weights stay in the cells, inputs come from the left, partial sums leave at the bottom. Its schedule
-    is `schedules.weight_stationary`: n×k weights and a k×m input take n + 2k + m - 3 cycles.
+    2: weights stay in the cells, inputs come from the left, partial sums leave at the bottom; a cell
+    multiplies integers of 8 bits, with or without sign, and products are added up in 32 bits. Programs for it
+    declare that: ``cy.matmul(A, B, dtype="int32")``. Its schedule is `schedules.weight_stationary`: n×k
+    weights and a k×m input take n + 2k + m - 3 cycles.
 
     Returns
     -------
@@ -126,8 +128,9 @@ def tpu_v1() -> Machine:
     -----
     The memory of a cell, 1 KiB, is an assumption: room for the operands as programs lay them out, where the
     chip has two 8-bit weights. Left out: the unified buffer, the accumulators, the weight FIFO and DRAM
-    (operands are there at the edges in time), and that a multiply-add and its hop are one stage of the chip:
-    here a partial sum takes two cycles a cell. Links are not shared: inputs, weights and sums have wires of
+    (operands are there at the edges in time), operands of 16 bits, for which the chip takes two or four
+    cycles, and that a multiply-add and its hop are one stage of the chip: here a partial sum takes two cycles
+    a cell. Links are not shared: inputs, weights and sums have wires of
     their own.
 
     Examples
@@ -135,20 +138,31 @@ def tpu_v1() -> Machine:
     >>> cy.machines.tpu_v1().pe_count
     65536
     """
-    return _systolic_array(256, clock=700e6)
+    return _systolic_array(256, Unit(dtypes=("int8", "uint8"), accumulator="int32"), clock=700e6)
 
 
-def gemmini_16() -> Machine:
+def gemmini_16(dtype: str = "int8") -> Machine:
     """Return the spatial array of Gemmini's usual instance: 16×16 PEs of one multiply-add a cycle.
 
     H. Genc et al., "Gemmini: Enabling Systematic Deep-Learning Architecture Evaluation via Full-Stack
     Integration", DAC 2021, section III: the fully pipelined array, with a register between any two PEs,
-    which runs both `schedules.weight_stationary` and `schedules.output_stationary`.
+    which runs both `schedules.weight_stationary` and `schedules.output_stationary`. The usual instance
+    multiplies int8 and adds up in int32, which programs for it declare: ``cy.matmul(A, B, dtype="int32")``.
+
+    Parameters
+    ----------
+    dtype : str
+        Of the operands, which is a parameter of the generator; sums are of int32 for int8, else of the same.
 
     Returns
     -------
     Machine
         A mesh of 16×16 PEs.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such dtype (CYC402).
 
     Notes
     -----
@@ -162,7 +176,8 @@ def gemmini_16() -> Machine:
     >>> cy.machines.gemmini_16().grid
     (16, 16)
     """
-    return _systolic_array(16)
+    accumulator = "int32" if dtype == "int8" else None
+    return _systolic_array(16, Unit(dtypes=(dtype,), accumulator=accumulator))
 
 
 def scale_sim(rows: int, columns: int, dataflow: Literal["os", "ws", "is"] = "os") -> Machine:
@@ -392,8 +407,8 @@ def cluster(
     return Machine(grid=nodes, topology=topology, link=link, broadcast=link, pe=pe, clock=clock)
 
 
-def _systolic_array(side: int, clock: float | None = None) -> Machine:
+def _systolic_array(side: int, cell: Unit, clock: float | None = None) -> Machine:
     """Return a square of multiply-add cells in lockstep: one register in each link."""
     link = Link(latency=1, response_latency=0, words_per_cycle=1, depth=1)
-    pe = PE(memory=1024, flops_per_cycle=2)
+    pe = PE(memory=1024, flops_per_cycle=2, scalar=cell)
     return Machine(grid=(side, side), link=link, broadcast=link, pe=pe, clock=clock)

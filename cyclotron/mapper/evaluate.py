@@ -6,11 +6,13 @@ import math
 from dataclasses import dataclass
 
 from cyclotron import _core
+from cyclotron.compiler.program import Program
+from cyclotron.explore.energy import energy_picojoules
 from cyclotron.machine.machine import Machine
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.errors import CyclotronError
 
-OBJECTIVES = ("cycles", "memory", "pes")
+OBJECTIVES = ("cycles", "memory", "pes", "energy")
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Measured:
         PEs of the array.
     tile : tuple of int
         What the arguments were made with; empty where there was no choice.
+    energy : float or None
+        Of the run, in picojoules; None where the machine has no energies.
     """
 
     schedule: Schedule
@@ -39,10 +43,11 @@ class Measured:
     memory: int
     pes: int
     tile: tuple[int, ...] = ()
+    energy: float | None = None
 
-    def value(self, objective: str) -> int:
-        """Return the measure of an objective."""
-        return int(getattr(self, objective))
+    def value(self, objective: str) -> float:
+        """Return the measure of an objective; 0 of one that the machine does not have."""
+        return getattr(self, objective) or 0
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,7 @@ def evaluate(
     try:
         compiled = _core.compile(system, schedule.to_core(), machine.to_core())
         timing = _core.simulate(compiled.program, [], functional=False, event_limit=0, engine="auto")
+        energy = energy_picojoules(Program(compiled.program, machine=machine), timing)
     except CyclotronError as error:
         return Refused(schedule, error, tile)
     program = compiled.program
@@ -97,4 +103,5 @@ def evaluate(
         max((int(one.memory_bytes) for one in program.classes), default=0),
         math.prod(program.grid),
         tile,
+        energy,
     )

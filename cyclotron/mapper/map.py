@@ -57,9 +57,10 @@ def map(
         of a tile to these.
     machine : Machine, optional
         By default one that is large enough.
-    objective : {"cycles", "memory", "pes"} or sequence of them
-        What is least: simulated clock cycles, bytes of the fullest PE, PEs. Of several the first decides, and
-        the next among equals. Only cycles have a bound above 0 before all mappings are tried.
+    objective : {"cycles", "memory", "pes", "energy"} or sequence of them
+        What is least: simulated clock cycles, bytes of the fullest PE, PEs, picojoules on a machine that has
+        energies (`Machine.energy`). Of several the first decides, and the next among equals. Only cycles have
+        a bound above 0 before all mappings are tried.
     fix : Schedule, optional
         What all mappings have in common: its space, time, folds and movements are not searched.
     tiles : iterable of sequences of int, optional
@@ -106,7 +107,7 @@ def map(
         code="CYC116",
         help="pass a function decorated with @cy.kernel, with its arguments",
     )
-    objectives = _objectives(objective)
+    objectives = _objectives(objective, machine)
     limits = _limits(top, time_limit, candidates, gap)
     fixed = Schedule() if fix is None else fix
     require(fixed, Schedule, "map(fix=)", error=ScheduleError, code="CYC301", help="give a cy.Schedule")
@@ -194,7 +195,7 @@ def _mappings(
     )
 
 
-def _key(one: Measured, objectives: tuple[str, ...]) -> tuple[int, ...]:
+def _key(one: Measured, objectives: tuple[str, ...]) -> tuple[float, ...]:
     """The objectives that are asked for, then the others, so that of equals the smaller one leads."""
     return tuple(one.value(name) for name in dict.fromkeys((*objectives, *OBJECTIVES)))
 
@@ -228,11 +229,16 @@ def _rotation(best: Measured, problem: Problem) -> tuple[str, tuple[str, ...]]:
     return chosen[0] if chosen else ("", ())
 
 
-def _objectives(objective: Any) -> tuple[str, ...]:
+def _objectives(objective: Any, machine: Machine | None) -> tuple[str, ...]:
     names = (objective,) if isinstance(objective, str) else tuple(objective)
     wrong = [name for name in names if name not in OBJECTIVES]
     if wrong or not names:
         raise _unfit(f"the objective is {objective!r}", f"use some of: {', '.join(OBJECTIVES)}")
+    if "energy" in names and (machine is None or machine.energy is None):
+        raise _unfit(
+            "the objective is energy, and the machine has no energies",
+            "give them, for example cy.Machine(energy=cy.energies.horowitz_45nm(), ...)",
+        )
     return names
 
 

@@ -82,6 +82,8 @@ class Candidate:
         Bytes that the fullest PE needs.
     pes : int
         PEs of the array.
+    energy : float or None
+        Of the run, in picojoules; None where the machine has no energies.
     tile : tuple of int
         What the arguments were made with; empty where there was no choice.
     """
@@ -89,6 +91,7 @@ class Candidate:
     def __init__(self, measured: Measured, source: Source) -> None:
         self.schedule, self.tile = measured.schedule, measured.tile
         self.cycles, self.memory, self.pes = measured.cycles, measured.memory, measured.pes
+        self.energy = measured.energy
         self._measured, self._source = measured, source
 
     def compile(self) -> Program:
@@ -104,7 +107,8 @@ class Candidate:
     def row(self) -> tuple[str, ...]:
         """Return the cells of the table."""
         tile = ("×".join(map(str, self.tile)),) if self.tile else ()
-        return (*tile, str(self.cycles), str(self.memory), str(self.pes), str(self.schedule))
+        energy = () if self.energy is None else (f"{self.energy:,.6g}",)
+        return (*tile, str(self.cycles), str(self.memory), str(self.pes), *energy, str(self.schedule))
 
     def __repr__(self) -> str:
         return f"<{self.cycles} cycles, {self.memory} bytes, {self.pes} PEs: {self.schedule!r}>"
@@ -117,7 +121,7 @@ class Mappings(Listing[Candidate]):
     ----------
     objectives : tuple of str
         What they are ordered by.
-    bound : int
+    bound : int or float
         No mapping of the whole space has less of the first objective: proven, also where the search was
         stopped.
     report : Report
@@ -142,7 +146,7 @@ class Mappings(Listing[Candidate]):
         items: Iterable[Candidate],
         *,
         objectives: tuple[str, ...],
-        bound: int,
+        bound: float,
         report: Report,
         tried: Iterable[tuple[int, int]] = (),
         front: Iterable[Candidate] = (),
@@ -170,12 +174,12 @@ class Mappings(Listing[Candidate]):
     @property
     def gap(self) -> float:
         """The share of the best one's objective by which another may be better at most: 0 is optimal."""
-        best = int(getattr(self[0], self.objectives[0]))
+        best = float(getattr(self[0], self.objectives[0]))
         return (best - self.bound) / best if best else 0.0
 
     @property
     def pareto(self) -> Mappings:
-        """Those of all that were tried which no other beats in cycles, memory and PEs together."""
+        """Those of all that were tried which no other beats in all measures, energy where it is known."""
         return self._of(self._front)
 
     def explain(self) -> str:
@@ -285,7 +289,8 @@ class Mappings(Listing[Candidate]):
 
     def _table(self) -> tuple[Row, list[Row]]:
         tile = ("tile",) if any(one.tile for one in self) else ()
-        return (*tile, "cycles", "memory", "PEs", "schedule"), [one.row() for one in self]
+        energy = ("pJ",) if any(one.energy is not None for one in self) else ()
+        return (*tile, "cycles", "memory", "PEs", *energy, "schedule"), [one.row() for one in self]
 
     def __str__(self) -> str:
         text = super().__str__()
@@ -324,14 +329,16 @@ def _entry(one: Candidate) -> dict[str, Any]:
         "schedule": one.schedule.to_dict(),
         "complete": one._measured.complete.to_dict(),
         "tile": list(one.tile),
-        **{name: getattr(one, name) for name in OBJECTIVES},
+        **{name: value for name in OBJECTIVES if (value := getattr(one, name)) is not None},
     }
 
 
 def _candidate(entry: Mapping[str, Any], source: Source) -> Candidate:
-    numbers = {name: int(entry[name]) for name in OBJECTIVES}
+    numbers = {name: int(entry[name]) for name in OBJECTIVES if name != "energy"}
+    energy = float(entry["energy"]) if "energy" in entry else None
     schedule, complete = Schedule.from_dict(entry["schedule"]), Schedule.from_dict(entry["complete"])
-    return Candidate(Measured(schedule, complete, tile=tuple(entry["tile"]), **numbers), source)
+    measured = Measured(schedule, complete, tile=tuple(entry["tile"]), energy=energy, **numbers)
+    return Candidate(measured, source)
 
 
 def _read(
@@ -349,7 +356,7 @@ def _read(
         return Mappings(
             [_candidate(one, source) for one in data["mappings"]],
             objectives=tuple(data["objectives"]),
-            bound=int(data["bound"]),
+            bound=data["bound"] + 0,
             report=report,
             tried=[(int(memory), int(cycles)) for memory, cycles in data["tried"]],
             front=[_candidate(one, source) for one in data["pareto"]],

@@ -69,7 +69,7 @@ class Outcome:
     refused : list of Refused
     pruned : Counter
         By reason, how many subtrees were not looked into.
-    bound : int
+    bound : int or float
         No mapping of the space has fewer cycles, or less of the first objective.
     ended : str
         Why: ``"exhausted"``, ``"gap"``, ``"time"``, ``"candidates"`` or ``"interrupted"``.
@@ -80,7 +80,7 @@ class Outcome:
     measured: list[Measured] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     pruned: Counter[str] = field(default_factory=Counter)
-    bound: int = 0
+    bound: float = 0
     ended: str = "exhausted"
     seconds: float = 0.0
 
@@ -136,7 +136,7 @@ class Search:
         self.outcome = Outcome()
         self._numbers = itertools.count()
         self._seen: dict[tuple[tuple[int, ...], Schedule], Measured | Refused] = {}
-        self._best: int | None = None
+        self._best: float | None = None
         # The same nodes twice: by what they promise, and by what is proven of them. Placements, and what is
         # chosen beyond space and folds, take turns: neither waits for what the other only promises.
         self._promising: tuple[list[_Node], list[_Node]] = ([], [])
@@ -303,7 +303,7 @@ class Search:
             return False
         return bound > self._best or (bound == self._best and len(self.objectives) == 1)
 
-    def _bound(self) -> int:
+    def _bound(self) -> float:
         node = self._least_open()
         least = None if node is None else node.bound
         if self._best is None:

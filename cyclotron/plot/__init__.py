@@ -11,6 +11,7 @@ from cyclotron.plot._animation import animation
 from cyclotron.plot._array import array
 from cyclotron.plot._common import ResultLike
 from cyclotron.plot._critical_path import critical_path
+from cyclotron.plot._energy import energy
 from cyclotron.plot._explore import Exploration, explore
 from cyclotron.plot._gantt import timeline
 from cyclotron.plot._heatmap import utilization
@@ -44,6 +45,7 @@ __all__ = [
     "array",
     "color_scale_svg",
     "critical_path",
+    "energy",
     "explore",
     "heat_map_svg",
     "iteration_space",

@@ -26,7 +26,7 @@ def _is_wide(values: Sequence[float]) -> bool:
 
 
 def _title(column: str) -> str:
-    return "PEs" if column == "pes" else column.replace("_", " ")
+    return {"pes": "PEs", "energy_picojoules": "energy (pJ)"}.get(column, column.replace("_", " "))
 
 
 def _design(sweep: Sweep, record: Mapping[str, Any]) -> str:

@@ -164,8 +164,10 @@ class Reader:
             if key not in fields:
                 import difflib
 
-                close = difflib.get_close_matches(str(key), fields, 1)
-                hint = f"did you mean `{close[0]}`? " if close else ""
+                longer = [name for name in fields if name.startswith(f"{key}_")]
+                close = longer or difflib.get_close_matches(str(key), fields, 1)
+                unit = ", with its unit" if longer else ""
+                hint = f"did you mean `{close[0]}`{unit}? " if close else ""
                 raise self.error(
                     f"`{what}` has no field `{key}`",
                     code=self.code,

@@ -55,7 +55,8 @@ void bind_machine(py::module_& module) {
   bind_record(module, "Chiplets", "Chips of equal blocks of PEs.", Field("shape", &Chiplets::shape),
               Field("link", &Chiplets::link));
   bind_record(module, "Unit", "A functional unit of a PE.", Field("shape", &Unit::shape),
-              Field("cycles", &Unit::cycles), Field("latency_cycles", &Unit::latency_cycles));
+              Field("cycles", &Unit::cycles), Field("latency_cycles", &Unit::latency_cycles),
+              Field("dtypes", &Unit::dtypes), Field("accumulator", &Unit::accumulator));
   bind_record(module, "PE", "A processing element.", Field("memory_bytes", &Pe::memory_bytes),
               Field("flops_per_cycle", &Pe::flops_per_cycle), Field("cycles", &Pe::cycles),
               Field("matrix", &Pe::matrix), Field("vector", &Pe::vector), Field("scalar", &Pe::scalar),

@@ -13,6 +13,7 @@
 #include <cyclotron/program/file.hpp>
 #include <cyclotron/program/program.hpp>
 #include <cyclotron/program/roles.hpp>
+#include <cyclotron/program/units.hpp>
 #include <cyclotron/program/wires.hpp>
 
 #include "bindings.hpp"
@@ -73,6 +74,7 @@ program::Program with_machine(program::Program program, const machine::Machine& 
   const py::gil_scoped_release release;
   machine::verify(target);  // so that the machine is to blame, not the program
   program = memory::with_machine(std::move(program), std::move(target));
+  program::verify_units(program);
   program::verify(program);
   memory::verify_layout(program);
   return program;

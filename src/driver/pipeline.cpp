@@ -6,6 +6,7 @@
 #include <cyclotron/codegen/generate.hpp>
 #include <cyclotron/dataflow/place.hpp>
 #include <cyclotron/memory/layout.hpp>
+#include <cyclotron/program/units.hpp>
 #include <cyclotron/recurrence/early_exit.hpp>
 #include <cyclotron/recurrence/verify.hpp>
 
@@ -102,6 +103,7 @@ Compiled generate(const recurrence::System& system, const schedule::Schedule& sc
   auto& mapping = mapped.mapping;
   auto program = generate_within_channels(mapping, machine, flags_of(system, mapping.graph));
   log.stage("generate");
+  program::verify_units(program);
   program = memory::allocate(std::move(program));
   log.stage("allocate");
   program::verify(program);

@@ -6,6 +6,7 @@
 
 #include <cyclotron/poly/effort.hpp>
 #include <cyclotron/program/timing.hpp>
+#include <cyclotron/program/units.hpp>
 #include <cyclotron/recurrence/operations.hpp>
 #include <cyclotron/schedule/schedule.hpp>
 #include <cyclotron/support/error.hpp>
@@ -19,8 +20,13 @@ using Names = std::vector<std::string>;
 std::int64_t least_cycles(const machine::Pe& pe, const std::vector<recurrence::Application>& ways) {
   auto result = std::numeric_limits<std::int64_t>::max();
   for (const auto& way : ways) {
-    const auto given = program::given_cycles(pe, way.op);
-    result = std::min(result, given ? *given : program::cycles_of(pe, way.op, way.flags, way.operands));
+    if (const auto given = program::given_cycles(pe, way.op)) {
+      result = std::min(result, *given);
+    } else if (program::may_be_unit_input(pe, way.op)) {
+      result = 0;
+    } else {
+      result = std::min(result, program::cycles_of(pe, way.op, way.flags, way.operands));
+    }
   }
   return result;
 }

@@ -208,7 +208,10 @@ std::string unit_text(std::string_view kind, const std::optional<Unit>& unit) {
   std::string text = fmt::format(", {} unit ", kind);
   if (!unit->shape.empty()) text += fmt::format("{} ", fmt::join(unit->shape, "x"));
   text += fmt::format("cycles {}", unit->cycles);
-  return unit->latency_cycles ? text + fmt::format(" latency {}", *unit->latency_cycles) : text;
+  if (unit->latency_cycles) text += fmt::format(" latency {}", *unit->latency_cycles);
+  if (!unit->dtypes.empty()) text += fmt::format(" of {}", fmt::join(unit->dtypes, ", "));
+  if (unit->accumulator) text += fmt::format(" in {}", *unit->accumulator);
+  return text;
 }
 
 }  // namespace

@@ -5,53 +5,13 @@
 #include <algorithm>
 #include <utility>
 
+#include <cyclotron/program/uses.hpp>
 #include <cyclotron/support/error.hpp>
-#include <cyclotron/support/overloaded.hpp>
 
 namespace cyclotron::memory {
 namespace {
 
 using namespace program;
-
-/// The slots of an instruction; what it reads it reads before it writes.
-struct Uses {
-  std::vector<std::size_t> read;
-  std::vector<std::size_t> written;
-};
-
-Uses uses_of(const Action& action) {
-  Uses uses;
-  const auto read = [&](const Operand& operand) {
-    if (const auto* reference = std::get_if<SlotRef>(&operand)) uses.read.push_back(reference->slot.index());
-  };
-  const auto write = [&](const SlotRef& reference) { uses.written.push_back(reference.slot.index()); };
-  std::visit(Overloaded{
-                 [](const Loop&) {},
-                 [](const If&) {},
-                 [](const End&) {},
-                 [&](const Load& load) { write(load.destination); },
-                 [&](const Store& store) { read(store.source); },
-                 [&](const Send& send) { read(send.source); },
-                 [&](const Receive& receive) { write(receive.destination); },
-                 [&](const Broadcast& broadcast) { read(broadcast.source); },
-                 [&](const Move& move) {
-                   if (const auto* source = std::get_if<SlotRef>(&move.source))
-                     uses.read.push_back(source->slot.index());
-                   write(move.destination);
-                 },
-                 [&](const Compute& compute) {
-                   for (const auto& operand : compute.operands) read(operand);
-                   if (compute.indexed) {
-                     uses.read.push_back(compute.indexed->number.slot.index());
-                     if (compute.indexed->scatters) read(compute.destination);  // its other elements stay
-                   }
-                   write(compute.destination);
-                 },
-                 [&](const Exit& exit) { read(exit.runs); },
-             },
-             action);
-  return uses;
-}
 
 /// By slot.
 using Slots = std::vector<bool>;

@@ -209,8 +209,11 @@ class Reader {
                 field("words_per_cycle", link.words_per_cycle), field("depth", link.depth));
   }
   void read(const Json& value, const Path& path, machine::Unit& unit) {
+    std::optional<std::vector<std::string>> dtypes;
     read_fields(value, path, field("shape", unit.shape), field("cycles", unit.cycles),
-                field("latency_cycles", unit.latency_cycles));
+                field("latency_cycles", unit.latency_cycles), field("dtypes", dtypes),
+                field("accumulator", unit.accumulator));
+    unit.dtypes = std::move(dtypes).value_or(unit.dtypes);
   }
   void read(const Json& value, const Path& path, machine::Pe& pe) {
     std::optional<std::map<std::string, std::int64_t>> ports;

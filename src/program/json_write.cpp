@@ -62,6 +62,8 @@ class Writer {
       if (!unit) return;
       result[key] = {{"shape", unit->shape}, {"cycles", unit->cycles}};
       if (unit->latency_cycles) result[key]["latency_cycles"] = *unit->latency_cycles;
+      if (!unit->dtypes.empty()) result[key]["dtypes"] = unit->dtypes;
+      if (unit->accumulator) result[key]["accumulator"] = *unit->accumulator;
     };
     add("matrix", pe.matrix);
     add("vector", pe.vector);

@@ -91,6 +91,16 @@ std::int64_t cycles_of(const machine::Pe& pe, const PeClass& pe_class, const Com
   return std::max(cycles, busiest_bank(accesses(pe, pe_class, compute, operands), ceil_divide));
 }
 
+std::vector<operators::Shape> slot_tiles(const PeClass& pe_class, const Compute& compute) {
+  std::vector<operators::Shape> result;
+  for (const auto& operand : compute.operands) {
+    const auto* reference = std::get_if<SlotRef>(&operand);
+    result.push_back(reference == nullptr ? operators::Shape{}
+                                          : pe_class.slots[reference->slot.index()].tile);
+  }
+  return result;
+}
+
 const machine::Unit* unit_of(const machine::Pe& pe, Op op, Flags flags,
                              std::span<const operators::Shape> operands) {
   const auto of = [](const std::optional<machine::Unit>& unit) { return unit ? &*unit : nullptr; };
@@ -129,12 +139,7 @@ double peak_flops_per_cycle(const machine::Pe& pe, const PeClass& pe_class) {
   for (const auto& instruction : pe_class.code) {
     const auto* compute = std::get_if<Compute>(&instruction.action);
     if (compute == nullptr) continue;
-    std::vector<operators::Shape> shapes;
-    for (const auto& operand : compute->operands) {
-      const auto* reference = std::get_if<SlotRef>(&operand);
-      shapes.push_back(reference == nullptr ? operators::Shape{}
-                                            : pe_class.slots[reference->slot.index()].tile);
-    }
+    const auto shapes = slot_tiles(pe_class, *compute);
     double peak = peak_flops_per_cycle(pe, compute->op, compute->flags, shapes);
     if (machine::has_banks(pe)) {
       const double words =

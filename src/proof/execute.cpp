@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <cyclotron/program/timing.hpp>
+#include <cyclotron/program/units.hpp>
 #include <cyclotron/program/wires.hpp>
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
@@ -122,11 +123,17 @@ class Executor {
   /// Cycles of each operator that the machine fixes; -1 where they depend on the shapes, as words in banks do.
   void add_costs(const PeClass& pe_class) {
     auto& costs = costs_.emplace_back(pe_class.code.size(), 0);
+    const auto inputs = program::unit_inputs(program_.machine.pe, pe_class);
     for (std::size_t at = 0; at < pe_class.code.size(); ++at) {
       const auto* compute = std::get_if<Compute>(&pe_class.code[at].action);
       if (compute == nullptr) continue;
       const auto& pe = program_.machine.pe;
-      costs[at] = machine::has_banks(pe) ? -1 : program::given_cycles(pe, compute->op).value_or(-1);
+      const auto given = program::given_cycles(pe, compute->op);
+      if (inputs[compute->destination.slot.index()]) {
+        costs[at] = given.value_or(0);
+      } else {
+        costs[at] = machine::has_banks(pe) ? -1 : given.value_or(-1);
+      }
     }
   }
 

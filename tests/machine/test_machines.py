@@ -32,11 +32,19 @@ def product_of_tiles(A, B):
     return C
 
 
+@cy.kernel
+def quantized_product(A, B):
+    return cy.matmul(A, B, dtype="int32")
+
+
 def simulated(machine, recipe, n, k, m):
-    """Cycles of a product of n×k by k×m, and where the PEs wait."""
+    """Cycles of a product of n×k by k×m, of int8 where the PEs multiply these, and where the PEs wait."""
     A, B = np.arange(1.0 * n * k).reshape(n, k), np.arange(1.0 * k * m).reshape(k, m)
-    result = cy.run(product.compile(A, B, schedule=recipe(product), machine=machine), backend="sim")
-    assert np.array_equal(result.output, A @ B)
+    kernel = product
+    if machine.pe.scalar is not None:
+        kernel, A, B = quantized_product, A.astype("int8"), -B.astype("int8")
+    result = cy.run(kernel.compile(A, B, schedule=recipe(kernel), machine=machine), backend="sim")
+    assert np.array_equal(result.output, A.astype("int32") @ B.astype("int32"))
     return result
 
 

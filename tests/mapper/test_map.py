@@ -58,7 +58,7 @@ def problem(case, machine):
     )
 
 
-@pytest.mark.parametrize("machine", [SMALL, SLOW, cy.machines.wormhole(), cy.machines.gemmini_16()])
+@pytest.mark.parametrize("machine", [SMALL, SLOW, cy.machines.wormhole(), cy.machines.gemmini_16("float64")])
 @pytest.mark.parametrize("name", CASES)
 def test_bounds_of_partial_mappings(name, machine):
     """From nothing chosen to all: no bound on the way is above what the mapping takes."""
@@ -356,7 +356,7 @@ def test_compile_with_the_best():
     "machine",
     [
         cy.machines.wormhole(),
-        cy.machines.gemmini_16(),
+        cy.machines.gemmini_16("float64"),
         cy.machines.unit(3, 5),
         cy.machines.spyre_ring(4),
         None,

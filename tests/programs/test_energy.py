@@ -29,6 +29,11 @@ ENERGY = cy.Energy(
 )
 
 
+@cy.kernel
+def wide_matmul(A, B):  # type: ignore[no-untyped-def]
+    return cy.matmul(A, B, dtype="int32")
+
+
 def machine(energy: cy.Energy, **fields: Any) -> cy.Machine:
     return cy.Machine(energy=energy, **fields)
 
@@ -184,9 +189,11 @@ def test_energies_that_are_none_are_refused(fields: dict[str, Any], text: str) -
 
 
 def test_energies_without_units_are_refused(tmp_path: Any) -> None:
-    (tmp_path / "machine.toml").write_text("[energy]\nhop = 0.5\n")
-    with pytest.raises(cy.ShapeError, match="hop_picojoules_per_byte"):
-        cy.Machine.load(tmp_path / "machine.toml")
+    for name in ("hop", "hop_picojoules"):
+        (tmp_path / "machine.toml").write_text(f"[energy]\n{name} = 0.5\n")
+        text = "did you mean `hop_picojoules_per_byte`, with its unit"
+        with pytest.raises(cy.ShapeError, match=text):
+            cy.Machine.load(tmp_path / "machine.toml")
 
 
 def test_what_has_no_energy_is_refused() -> None:
@@ -197,3 +204,73 @@ def test_what_has_no_energy_is_refused() -> None:
         product(2, cy.energies.horowitz_45nm()).energy
     with pytest.raises(cy.ExecutionError, match="measures no cycles"):
         cy.run(kernels.matmul.compile(A, A), backend="local").energy
+
+
+def test_factors_have_the_energy_of_their_own_dtype() -> None:
+    """A unit that adds up in int32 multiplies int8: its products by hand, on one PE and on several."""
+    prices = {"multiply": {"int8": 3.0, "int32": 50.0}, "add": {"int8": 0.5, "int32": 7.0}}
+    energy = cy.Energy(prices, sram_picojoules_per_byte=1.0, memory_picojoules_per_byte={"default": 0.0})
+    unit = cy.Unit(dtypes=("int8",), accumulator="int32")
+    A = np.ones((3, 4), np.int8)
+    for grid in ((1, 1), (3, 3)):
+        target = cy.Machine(grid=grid, energy=energy, pe=cy.PE(scalar=unit))
+        result = cy.run(wide_matmul.compile(A, A.T.copy(), machine=target), backend="sim")
+        assert np.array_equal(result.output, np.full((3, 3), 4, np.int32))
+        assert result.energy.by_level["operations"] == 9 * (4 * 3.0 + 3 * 7.0)
+        # Two bytes a product are read as they are; a sum is written 4 times, read 3 times and stored.
+        memory = [part for part in result.energy.parts if part.level == "sram"]
+        assert sum(part.total for part in memory if part.by == "to_int32") == 2 * 9 * 4
+        assert sum(part.total for part in memory if part.of == "result") == 9 * 4 * (4 + 3 + 1)
+
+
+def test_pictures(tmp_path: Any) -> None:
+    pytest.importorskip("matplotlib")
+    account = product(3, ENERGY).energy
+    lengths = {}
+    for by, sums in (
+        ("level", account.by_level),
+        ("operator", account.by_operator),
+        ("tensor", account.by_tensor),
+    ):
+        axes = account.plot(by).axes[0]
+        names = [label.get_text() for label in axes.get_yticklabels()]
+        assert names == sorted(sums, key=lambda name: -sums[name])
+        lengths = dict.fromkeys(names, 0.0)
+        for bar in axes.patches:
+            lengths[names[round(bar.get_y() + bar.get_height() / 2)]] += bar.get_width()
+        unit = {"energy (pJ)": 1, "energy (nJ)": 1e3}[axes.get_xlabel()]
+        assert lengths == pytest.approx({name: value / unit for name, value in sums.items()})
+    account.plot("pe", path=tmp_path / "map.png")
+    assert (tmp_path / "map.png").stat().st_size > 1000
+    with pytest.raises(cy.ExecutionError, match="CYC716"):
+        account.plot("rank")
+
+
+def test_energy_is_an_axis_of_sweeps_and_an_objective_of_mappings() -> None:
+    A = np.ones((4, 4))
+    target = machine(ENERGY, grid=(4, 4))
+    table = cy.sweep(kernels.matmul, A, A, machine=target, grid=[(2, 2), (4, 4)])
+    for record in table:
+        program = kernels.matmul.compile(A, A, machine=dataclasses.replace(target, grid=record["grid"]))
+        assert record["energy_picojoules"] == cy.run(program, backend="sim").energy.total
+    least = min(table, key=lambda record: record["energy_picojoules"])
+    assert least in list(table.pareto("energy_picojoules", "cycles"))
+    assert list(table.pareto("energy_picojoules")) == [least]
+
+    found = cy.map(kernels.matmul, A, A, machine=target, objective="energy", candidates=30, time_limit=None)
+    assert found[0].energy == min(one.energy for one in found.pareto)
+    assert cy.run(found.best, backend="sim").energy.total == found[0].energy
+    assert all(
+        any(one.cycles < other.cycles or one.memory < other.memory or one.pes < other.pes for other in found)
+        for one in found.pareto
+        if one.energy > found[0].energy
+    )
+    with pytest.raises(cy.ScheduleError, match="the machine has no energies"):
+        cy.map(kernels.matmul, A, A, objective="energy")
+
+
+def test_sweeps_without_energies_have_no_such_column() -> None:
+    A = np.ones((2, 2))
+    assert "energy_picojoules" not in cy.sweep(kernels.matmul, A, A, depth=[1, 2]).columns
+    mixed = cy.sweep(kernels.matmul, A, A, machine={"with": machine(ENERGY), "without": cy.Machine()})
+    assert [record["energy_picojoules"] is None for record in mixed] == [False, True]

@@ -177,6 +177,11 @@ REFUSALS = {
         "CYC405",
         lambda: cy.Machine(grid=(7,), topology=(cy.LinkMap("(p) -> ((p - 1) // 2) if p > 0"),)),
     ),
+    "unit-of-another-dtype": (
+        cy.ShapeError,
+        "CYC406",
+        lambda: kernels.matmul.compile(*SPECS, machine=cy.machines.gemmini_16()),
+    ),
     "hop-without-a-link-map": (
         cy.LegalityError,
         "CYC220",

@@ -41,6 +41,7 @@ class Decoder {
     const program::Storage storage(pe_class_);
     for (std::size_t s = 0; s < slots_.size(); ++s) slots_[s].address = storage.offsets[s];
     code_.memory_bytes = storage.bytes;
+    code_.unit_inputs = program::unit_inputs(program_.machine.pe, pe_class_);
     code_.steps.reserve(pe_class_.code.size() + 1);
     for (const auto& instruction : pe_class_.code) {
       code_.steps.emplace_back();
@@ -380,7 +381,11 @@ class Decoder {
     const std::span operands(scalars.data(), sources.size());
     if (step().scalar) step().flops = operators::flops(compute.op, compute.flags, operands);
     const auto given = program::given_cycles(pe, compute.op);
-    if (step().scalar) {
+    step().factors = program::factor_dtype(code_.unit_inputs, compute).value_or(step().dtype);
+    step().unit_input = code_.unit_inputs[compute.destination.slot.index()].has_value();
+    if (step().unit_input) {
+      step().cycles = given.value_or(0);
+    } else if (step().scalar) {
       step().cycles = program::cycles_of(pe, pe_class_, compute, operands);
     } else if (given && !machine::has_banks(pe)) {
       step().cycles = *given;

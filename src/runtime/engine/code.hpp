@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <cyclotron/program/program.hpp>
+#include <cyclotron/program/units.hpp>
 #include <cyclotron/support/division.hpp>
 
 #include "kernels/kernels.hpp"
@@ -120,10 +121,14 @@ struct Step {
   };
   Kind kind = Kind::halt;
   DType dtype = DType::float64;
+  DType factors =
+      DType::float64;  ///< Of a compute: of a product's factors as its unit takes them; else `dtype`.
   Op op = Op::add;
-  bool scalar = false;       ///< Every tile named is 1x1 by its type.
-  bool sized = false;        ///< Cycles depend on the shapes; else they are `cycles`.
-  bool resident = false;     ///< Of a load or a store: of a resident tensor.
+  bool scalar = false;    ///< Every tile named is 1x1 by its type.
+  bool sized = false;     ///< Cycles depend on the shapes; else they are `cycles`.
+  bool resident = false;  ///< Of a load or a store: of a resident tensor.
+  bool unit_input =
+      false;  ///< Of a compute: a conversion as a unit takes its operands (`program::unit_inputs`).
   bool begins_call = false;  ///< It is the first of a procedure, and the program has a controller call these.
   std::uint8_t element = 0;  ///< Bytes of a scalar.
   Flags flags = 0;
@@ -198,9 +203,10 @@ struct Code {
   std::vector<Port> ports;
   std::vector<Body> bodies;
   std::vector<IndexedElement> indexed;
-  std::uint32_t dimensions = 0;  ///< Of the grid.
-  std::uint32_t variables = 0;   ///< Coordinates and the deepest nest's loop variables.
-  std::uint32_t sizes = 0;       ///< Tile sizes that a PE keeps.
+  program::UnitInputs unit_inputs;  ///< By slot.
+  std::uint32_t dimensions = 0;     ///< Of the grid.
+  std::uint32_t variables = 0;      ///< Coordinates and the deepest nest's loop variables.
+  std::uint32_t sizes = 0;          ///< Tile sizes that a PE keeps.
   std::int64_t memory_bytes = 0;
   std::uint32_t index = 0;  ///< Of the class.
 };

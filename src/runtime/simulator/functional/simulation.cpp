@@ -450,7 +450,7 @@ void Simulation<f>::each_operand(const Pe& pe, const Step& step, Visit visit) co
 /// Moves the clock to when an operator begins.
 template <bool f>
 void Simulation<f>::start_operator(const Pe& pe, const Step& step, std::span<const Shape> operands) {
-  come_to(pe, PortLimits::Kind::issue);
+  if (!step.unit_input) come_to(pe, PortLimits::Kind::issue);
   if (scoreboard_.on()) {
     each_operand(pe, step, [&](const Elements& of) { await_read(pe, of); });
     await_write(pe, result_of(pe, step));
@@ -459,7 +459,7 @@ void Simulation<f>::start_operator(const Pe& pe, const Step& step, std::span<con
     if (unit_number_ < clock.unit_free.size())
       wait_until(clock, clock.unit_free[unit_number_], clock.stall_unit);
   }
-  begin(pe, PortLimits::Kind::issue);
+  if (!step.unit_input) begin(pe, PortLimits::Kind::issue);
 }
 
 /// Finds the unit that runs an operator, and its number.
@@ -468,7 +468,7 @@ void Simulation<f>::find_unit(const Step& step, std::span<const Shape> operands)
   const machine::Pe& pe = array_.program().machine.pe;
   static constexpr std::array<Shape, 3> scalars{};
   if (operands.empty()) operands = std::span(scalars.data(), step.operands.count);
-  unit_ = program::unit_of(pe, step.op, step.flags, operands);
+  unit_ = step.unit_input ? nullptr : program::unit_of(pe, step.op, step.flags, operands);
   const std::array units{&pe.matrix, &pe.vector, &pe.scalar};
   unit_number_ = 0;
   while (unit_number_ < units.size() && (unit_ == nullptr || unit_ != &**units[unit_number_])) ++unit_number_;

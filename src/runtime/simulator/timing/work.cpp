@@ -34,6 +34,7 @@ class Tally {
       add(Amount::Kind::read, slot(code_.indexed[step_.indexed].number), 1);
     const Shape result =
         operands.empty() ? Shape{} : operators::result_shape(step_.op, step_.flags, operands);
+    if (step_.unit_input) return;
     add(Amount::Kind::written, slot(step_.access), result.rows * result.columns);
     add(Amount::Kind::operations, slot(step_.access),
         operands.empty() ? step_.flops : operators::flops(step_.op, step_.flags, operands));
@@ -43,11 +44,12 @@ class Tally {
   [[nodiscard]] std::uint32_t slot(std::uint32_t access) const { return code_.accesses[access].slot; }
   void reads_operand(std::uint32_t number, std::int64_t words) {
     const Source& source = code_.sources[step_.operands.first + number];
-    if (!source.constant) add(Amount::Kind::read, slot(source.index), words);
+    if (!source.constant && !code_.unit_inputs[slot(source.index)])
+      add(Amount::Kind::read, slot(source.index), words);
   }
   void add(Amount::Kind kind, std::uint32_t of, std::int64_t amount) {
     if (amount == 0) return;
-    const auto dtype = kind == Amount::Kind::operations ? step_.dtype : DType::boolean;
+    const auto dtype = kind == Amount::Kind::operations ? step_.factors : DType::boolean;
     work_.of({.kind = kind, .by = by_, .dtype = dtype, .pe_class = code_.index, .of = of}) += amount * times_;
   }
 

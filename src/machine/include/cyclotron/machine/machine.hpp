@@ -61,6 +61,10 @@ struct Unit {
   std::int64_t cycles = 1;  ///< From the start of a pass to that of the next, 1 to 2^16.
   /// From the start of a pass to its result, `cycles` to 2^16. None: `cycles`, the unit is not pipelined.
   std::optional<std::int64_t> latency_cycles{};
+  /// NumPy's names of what it computes on; empty: all.
+  std::vector<std::string> dtypes{};
+  /// In which it adds up products of `dtypes`, which it converts as it takes them. None: as its operands.
+  std::optional<std::string> accumulator{};
   bool operator==(const Unit&) const = default;
 };
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include <cyclotron/program/program.hpp>
 
@@ -28,6 +29,9 @@ inline constexpr std::int64_t address_cycles = 1;
 /// w words in n banks takes ceil(w / n) of each. An element that a number tells takes `address_cycles` more. Throws as above.
 [[nodiscard]] std::int64_t cycles_of(const machine::Pe& pe, const PeClass& pe_class, const Compute& compute,
                                      std::span<const operators::Shape> operands);
+
+/// The tiles of the operands' slots, which are the largest that they may have.
+[[nodiscard]] std::vector<operators::Shape> slot_tiles(const PeClass& pe_class, const Compute& compute);
 
 /// The unit that runs an operator on tiles of these shapes; null where none does, as where it has cycles by name.
 [[nodiscard]] const machine::Unit* unit_of(const machine::Pe& pe, Op op, Flags flags,
