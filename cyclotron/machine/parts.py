@@ -434,7 +434,7 @@ def _extents(field: str, sizes: object) -> tuple[int, ...]:
 def _dtype(field: str, given: object) -> str:
     try:
         name = given if isinstance(given, str) else np.dtype(given).name  # type: ignore[call-overload]
-    except TypeError:
+    except (TypeError, ValueError):
         name = None
     if name not in _core.dtypes():
         raise wrong_type(f"machine `{field}`", given, f"one of: {', '.join(_core.dtypes())}")
