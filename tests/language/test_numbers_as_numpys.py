@@ -552,3 +552,36 @@ def test_shapes_are_numbers_of_python_beside_numbers_of_numpy():
     right = [7 // np.int32(3), np.int32(3) * 7, np.all(v) ** 2, (v > 1) ** 2]
     for found, expected in zip(numbers_of_shapes(u, v), right, strict=True):
         assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist())
+
+
+@cy.kernel
+def roots_of_indices_from_0(u):
+    y = cy.zeros(4)
+    for i in range(1, 5):
+        y[i - 1] = u[i - 1] * (i - 1) ** 0.5 + sum(k for k in range(i)) ** 1.5
+    return y
+
+
+@cy.kernel
+def roots_of_indices_from_less(u):
+    y = cy.zeros(3)
+    for i in range(3):
+        y[i] = u[i] * (i - 1) ** 0.5
+    return y
+
+
+@cy.kernel
+def root_of_a_sum(u):
+    return u * (-sum(k for k in range(1, -1, -1))) ** 0.5
+
+
+def test_roots_of_numbers_that_indices_make():
+    expected = [(i - 1) ** 0.5 + sum(range(i)) ** 1.5 for i in range(1, 5)]
+    np.testing.assert_allclose(roots_of_indices_from_0(np.ones(4)), expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("kernel", [roots_of_indices_from_less, root_of_a_sum])
+def test_numbers_that_indices_make_have_no_complex_roots(kernel):
+    with pytest.raises(cy.ShapeError, match=r"CYC120|negative numbers are complex") as error:
+        kernel(np.ones(3))
+    assert "power 0.5" in str(error.value)

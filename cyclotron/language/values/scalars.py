@@ -78,8 +78,10 @@ def computed(op: str, operands: Sequence[Element], span: Span, flags: Sequence[s
     first = int(OPERATORS[op].typing == "select")
     if first:
         _check_condition(op, operands[0], span)
-    if op == "power" and _is_negative(*operands):
-        operands = (as_python(operands[0], "float64"), operands[1])
+    if op == "power":
+        _check_real(*operands)
+        if _is_negative(*operands):
+            operands = (as_python(operands[0], "float64"), operands[1])
     dtype, type = promote(op, *(operand.type for operand in operands))
     if type.weak and op in _DIVISIONS and not _is_nonzero(operands[1]):
         flags = ("checked",)
@@ -287,7 +289,7 @@ def _is_nonzero(divisor: Element) -> bool:
 
 def _is_negative(base: Element, exponent: Element) -> bool:
     """Return whether a whole number has a negative power, which is none; whether it does may not change."""
-    known = _range_of_exponent(exponent)
+    known = _exact_range(exponent)
     if known is None or known[0] >= 0 or not base.type.weak or base.type.kind not in "bi":
         return False
     if known[1] < 0:
@@ -302,14 +304,30 @@ def _is_negative(base: Element, exponent: Element) -> bool:
     )
 
 
-def _range_of_exponent(exponent: Element) -> ValueRange | None:
+def _check_real(base: Element, exponent: Element) -> None:
+    """Raise `ShapeError` (CYC120) where a whole number of Python's may be negative, and has complex roots."""
+    fraction = exponent.value if isinstance(exponent, Constant) and exponent.type.weak else 0
+    if not isinstance(fraction, float) or not math.isfinite(fraction) or fraction == int(fraction):
+        return
+    known = _exact_range(base) if base.type.weak and base.type.kind in "bi" else None
+    if known is None or known[0] >= 0:
+        return
+    raise shape_error(
+        "CYC120",
+        f"numbers between {known[0]} and {known[1]}, which indices make, are raised to the power"
+        f" {fraction}: Python's powers of negative numbers are complex",
+        help="take `abs(...)` of them, or their values from an array, where such powers are NaN",
+    )
+
+
+def _exact_range(number: Element) -> ValueRange | None:
     """Of an index that may be negative exactly, where the value is taken."""
-    known = exponent.type.range
-    if known is None or known[0] >= 0 or not isinstance(exponent, IndexValue):
+    known = number.type.range
+    if known is None or known[0] >= 0 or not isinstance(number, IndexValue):
         return known
-    power = Index("power", here())
-    equal = Constraint(exponent.form.plus(Affine({power: -1}, 0)), equality=True)
-    return extent(intersection(active_recorder().taken(), ((equal,),)), power) or (0, 0)
+    same = Index("number", here())
+    equal = Constraint(number.form.plus(Affine({same: -1}, 0)), equality=True)
+    return extent(intersection(active_recorder().taken(), ((equal,),)), same) or (0, 0)
 
 
 def _text(op: str, operands: Sequence[Element]) -> str:
