@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include <cyclotron/driver/compile.hpp>
@@ -22,20 +23,25 @@ class CandidateSearch {
   CandidateSearch(const recurrence::System& system, const machine::Machine& machine, const Log& log);
 
   struct Limits {
-    /// Candidates. Where a value comes from too far for the first two of so few, another order of time does not bring it
-    /// nearer.
+    /// Candidates.
     std::size_t most = std::numeric_limits<std::size_t>::max();
     bool prove = true;  ///< Small programs too are proven before one is taken.
-    /// Values that no link joins with their users pass the PEs between; without limits tried anyway where nothing else compiles.
-    bool routed = false;
-    /// Operations of integer sets for all other orders of time together where links are missing for the first.
-    unsigned long operations_of_orders = std::numeric_limits<unsigned long>::max();
+    /// The only way of values to other PEs. Else they take links; without limits, where those are missing, they pass the PEs
+    /// between.
+    std::optional<dataflow::Relays> way = std::nullopt;
+    /// Orders of time. Of limited ones none is tried after two for which a value comes from too far: it would not bring
+    /// it nearer.
+    schedule::Orders orders = schedule::Orders::all;
   };
   /// The first candidate that compiles; else the refusal of the first, which says most.
   [[nodiscard]] Expected<Compiled, Refusal> run(const schedule::Schedule& schedule, Limits limits);
 
   /// Candidates that were tried.
   [[nodiscard]] std::size_t tried() const { return tried_; }
+  /// True where some candidate of the last schedule took too many operations: with more it may compile.
+  [[nodiscard]] bool lacked_effort() const { return lacked_effort_; }
+  /// True where links were missing for some of them.
+  [[nodiscard]] bool is_far() const { return is_far_; }
 
  private:
   [[nodiscard]] Expected<Compiled, Refusal> try_ways(const schedule::Schedule& schedule, Limits limits,
@@ -46,7 +52,9 @@ class CandidateSearch {
   const Log& log_;
   std::size_t tried_ = 0;
   bool refused_ = false;
-  bool is_far_ = false;  ///< Links were missing for some candidate of the last schedule.
+  bool lacked_effort_ = false;
+  bool is_far_ = false;     ///< Links were missing for some candidate of the last schedule.
+  bool may_route_ = false;  ///< Or values came late, or overtook each other.
 };
 
 }  // namespace cyclotron::driver

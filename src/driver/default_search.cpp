@@ -36,11 +36,11 @@ constexpr double few_cycles = 300;
 constexpr std::size_t most_in_need = 64;
 /// Of one placement: other orders of time rarely help.
 constexpr std::size_t most_of_one = 3;
-/// Operations of integer sets for all other orders of time where links are missing for the first: a tenth of a second, which
-/// one order of a long kernel takes. Nearly all are refused as the first is.
-constexpr unsigned long most_operations_of_orders = 1'000'000;
+constexpr auto no_limit = std::numeric_limits<std::size_t>::max();
+/// Operations of integer sets for all that is tried where nothing else compiles: about a second.
+constexpr unsigned long most_operations_in_need = 10'000'000;
 /// Placements whose values have to pass PEs on long ways, and operations for each: they have more to analyse.
-constexpr std::size_t most_routed = 3;
+constexpr std::size_t most_routed = 4, most_routed_of_long = 2;
 constexpr unsigned long most_operations_of_routes = 8'000'000;
 /// A placement whose estimate is so many times better is tried before the usual default.
 constexpr double far_faster = 2;
@@ -117,6 +117,7 @@ class DefaultSearch {
   Expected<Compiled, Refusal> run() {
     find_first();
     if (choices_.empty()) try_routes();
+    if (choices_.empty()) try_turns();
     if (choices_.empty()) {
       if (!first_refusal_) std::rethrow_exception(misfit_);
       return *first_refusal_;
@@ -154,6 +155,7 @@ class DefaultSearch {
   struct Refused {
     schedule::Placement placement;
     Refusal refusal;
+    bool is_far;  ///< Links are missing.
   };
 
   [[nodiscard]] bool is_worth_it(double cycles) const { return cost_ < long_kernel || cycles >= few_cycles; }
@@ -168,7 +170,6 @@ class DefaultSearch {
     if (!is_worth_it(usual)) {
       const poly::EffortLimit limit(most_operations_of_routes);
       try_defaults();
-      if (choices_.empty()) tried_.clear();
     }
     try_defaults();
     try_others(tried() + most_in_need, [](const schedule::Placement&) { return true; });
@@ -176,7 +177,10 @@ class DefaultSearch {
 
   void try_defaults() {
     for (const auto& placement : placements_.defaults) {
-      if (choices_.empty()) try_placement(placement, std::numeric_limits<std::size_t>::max());
+      if (choices_.empty()) try_placement(placement, cost_ < long_kernel ? no_limit : most_of_one);
+      if (!choices_.empty() || !variant(placement.schedule).search.is_far()) continue;
+      const poly::EffortLimit limit(most_operations_of_routes);
+      try_order(placement, most_of_one, true);
     }
   }
 
@@ -212,20 +216,36 @@ class DefaultSearch {
     return std::ranges::all_of(choices_, [](const Choice& choice) { return choice.lost_iterations > 1; });
   }
 
-  /// The best of the placements that links are missing for, where they promise more than the choices.
+  /// The usual default and the best of the placements that links are missing for, where they promise more than the choices.
   void try_routes() {
     const poly::EffortLimit limit(most_operations_of_routes);
-    std::ranges::stable_sort(refused_, {}, [](const Refused& refused) { return refused.placement.cycles; });
-    for (std::size_t tried = 0, n = 0; n < refused_.size() && tried < most_routed; ++n) {
-      const auto& [placement, refusal] = refused_[n];
-      if (refusal.obstacle() != Obstacle::distance || !is_promising(placement)) continue;
+    const auto most = cost_ < long_kernel ? most_routed : most_routed_of_long;
+    std::ranges::stable_sort(refused_, {}, [&](const Refused& refused) {
+      const bool usual = key(refused.placement) == key(placements_.defaults.front());
+      return std::pair(!usual, refused.placement.cycles);
+    });
+    for (std::size_t tried = 0, n = 0; n < refused_.size() && tried < most; ++n) {
+      const auto& [placement, refusal, is_far] = refused_[n];
+      if (!is_far || !is_promising(placement)) continue;
       ++tried;
       auto& variant = this->variant(placement.schedule);
-      auto compiled =
-          variant.search.run(placement.schedule, {.most = most_of_one, .prove = false, .routed = true});
+      auto compiled = variant.search.run(
+          placement.schedule, {.most = most_of_one, .prove = false, .way = dataflow::Relays::routed});
       if (!compiled) continue;
       keep(schedule::Placement(placement), variant, std::move(compiled), true);
       refused_.erase(refused_.begin() + static_cast<std::ptrdiff_t>(n--));
+    }
+  }
+
+  /// The defaults with all that is legal: in need.
+  void try_turns() {
+    const poly::EffortBudget budget(most_operations_in_need);
+    for (const auto& placement : placements_.defaults) {
+      for (const auto way : {dataflow::Relays::routed, dataflow::Relays::routed_in_turns}) {
+        if (!choices_.empty()) return;
+        auto& variant = this->variant(placement.schedule);
+        keep(placement, variant, variant.search.run(placement.schedule, {.prove = false, .way = way}), true);
+      }
     }
   }
 
@@ -272,11 +292,10 @@ class DefaultSearch {
       const auto variant = attempt([&] { return &this->variant(placement.schedule); });
       if (!variant) return;  // an extremum that has terms on both sides of the middle at some points only
       auto& search = (*variant)->search;
-      CandidateSearch::Limits limits{.most = most, .prove = false, .routed = routed};
-      if (most > most_of_one) limits.operations_of_orders = most_operations_of_orders;
+      CandidateSearch::Limits limits{.most = most, .prove = false, .orders = schedule::Orders::likely};
+      if (routed) limits.way = dataflow::Relays::routed;
       auto compiled = search.run(placement.schedule, limits);
-      if (!compiled && compiled.error().obstacle() == Obstacle::effort)
-        tried_.erase(key(placement, routed));  // with more operations it may compile
+      if (!compiled && search.lacked_effort()) tried_.erase(key(placement, routed));
       keep(placement, **variant, std::move(compiled), routed);
     } catch (const ShapeError&) {  // memories of a machine of any size cannot be shared by a grid of this one
       if (!misfit_) misfit_ = std::current_exception();
@@ -329,7 +348,7 @@ class DefaultSearch {
       if (!placement.schedule.inward_indices.empty()) return;  // as it is, it says more
       if (!first_refusal_) first_refusal_ = compiled.error();
       if (!placement.in_turn && compiled.error().obstacle() != Obstacle::effort)
-        refused_.push_back({placement, compiled.error()});
+        refused_.push_back({placement, compiled.error(), variant.search.is_far()});
       return;
     }
     const auto cycles = simulated_cycles(compiled->program);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <set>
 
@@ -352,7 +353,7 @@ Schedule complete(const System& system, Schedule schedule) {
   return result;
 }
 
-std::vector<Schedule> completions(const System& system, const Schedule& schedule) {
+std::vector<Schedule> completions(const System& system, const Schedule& schedule, Orders orders) {
   const auto [given, missing] = checked(system, schedule);
   std::vector<Schedule> result;
   const auto add = [&, &base = given](const std::vector<std::string>& time) {
@@ -362,12 +363,17 @@ std::vector<Schedule> completions(const System& system, const Schedule& schedule
   add(missing);
   // Beyond three the choices are too many to try.
   if (missing.size() > 3) return result;
-  for (std::size_t choice = 1; choice < (std::size_t{1} << missing.size()); ++choice) {
+  const auto add_descending = [&](std::size_t choice) {
     auto time = missing;
     for (std::size_t t = 0; t < time.size(); ++t) {
       if (((choice >> t) & 1U) != 0) time[t] = "-" + time[t];
     }
     add(time);
+  };
+  for (std::size_t t = 0; t < missing.size(); ++t) add_descending(std::size_t{1} << t);
+  if (orders == Orders::likely) return result;
+  for (std::size_t choice = 1; choice < (std::size_t{1} << missing.size()); ++choice) {
+    if (!std::has_single_bit(choice)) add_descending(choice);
   }
   std::vector<std::size_t> order(missing.size());
   std::iota(order.begin(), order.end(), 0);

@@ -24,7 +24,8 @@ void throw_error(const Refusal& refusal) {
     case Obstacle::effort:
     case Obstacle::late_value:
     case Obstacle::overtaking:
-    case Obstacle::distance: break;
+    case Obstacle::distance:
+    case Obstacle::access: break;
   }
   throw LegalityError(refusal.diagnostic);
 }

@@ -178,6 +178,7 @@ void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) co
   if (starts.is_empty()) return;
   throw LegalityError(
       {.code = "CYC211",
+       .obstacle = Obstacle::access,
        .span = graph_.at(id).span,
        .message = fmt::format("no affine rule brings `{}` to {}", graph_.at(tensor).user_name(),
                               starts.constraints_text(graph_.dims)),

@@ -111,11 +111,17 @@ struct Frame {
 /// a dimension that is not in space, CYC317 for a rotation and CYC319 for a place that cannot be, CYC320 for panels of what is not time.
 [[nodiscard]] Schedule complete(const recurrence::System& system, Schedule schedule);
 
-/// The completions of a schedule to try in turn: the plain one, then the appended time indices descending,
-/// then in other orders. What the user wrote stays as it is.
-[[nodiscard]] std::vector<Schedule> completions(const recurrence::System& system, const Schedule& schedule);
+/// Orders of the time indices that a schedule leaves open.
+enum class Orders : std::uint8_t {
+  likely,  ///< The plain one, and those with one index descending.
+  all,     ///< Those, then with several descending, then in other orders.
+};
 
-/// Completions to try where none of those maps: time first runs over an index of those that it lacks plus the place in
+/// The completions of a schedule to try in turn, the plain one first. What the user wrote stays as it is.
+[[nodiscard]] std::vector<Schedule> completions(const recurrence::System& system, const Schedule& schedule,
+                                                Orders orders = Orders::all);
+
+/// Completions to try where the plain one does not map: time first runs over an index of those that it lacks plus the place in
 /// the grid, so that each PE is a step behind the one before it, as where a value goes through several in one step.
 [[nodiscard]] std::vector<Schedule> wavefronts(const recurrence::System& system, const Schedule& schedule);
 

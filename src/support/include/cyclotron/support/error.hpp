@@ -23,6 +23,7 @@ enum class Obstacle : std::uint8_t {
   late_value,  ///< A value is needed before it is made.
   overtaking,  ///< Messages would overtake each other on a channel.
   distance,    ///< A value comes from a PE to which no link leads.
+  access,      ///< No rule of the dataflow brings a value to those that use it.
   schedule,    ///< The schedule does not fit the kernel.
   capacity,    ///< The machine is too small.
 };
