@@ -166,7 +166,9 @@ class Namespace:
             return drawn.astype(np.result_type(a, b)) if shape else int(drawn)
         exact = np.ndim(b) == 0 and b in (0, 1, 2) and not np.iscomplexobj(result)
         if name == "Pow" and not exact:
-            return self._function(function, (a, b), {})
+            power = self._function(function, (a, b), {})
+            # The root of -0.0 is -0.0 of an array without axes, else 0.0.
+            return self._either_zero(power) if isinstance(b, float) and np.ndim(a) == 0 else power
         return self._unless_infinite(self._if_complex(result, (a, b)))
 
     def _unless_infinite(self, result: Any) -> Any:
@@ -267,10 +269,12 @@ class Namespace:
                 rest = other()
         except Exception:  # Python does not compute it either
             return value
-        if not (np.isscalar(value) and np.isscalar(rest)) or isinstance(value, str):
+        if not (_is_number(value) and _is_number(rest)) or isinstance(value, str):
             return value
-        if isinstance(value, np.generic) or isinstance(rest, np.generic):
+        if hasattr(value, "dtype") or hasattr(rest, "dtype"):
             joint = np.where(True, value, rest)[()]
+            if np.asarray(value).dtype == joint.dtype and hasattr(value, "dtype"):
+                return value
         else:
             joint = max(type(value), type(rest), key=[bool, int, float, complex].index)(value)
         self.has_joined |= type(joint) is not type(value)
@@ -383,7 +387,7 @@ class _WithNoise(ast.NodeTransformer):
             tests = node.args[0].generators[0].ifs
             if any(isinstance(one, ast.Subscript) for test in tests for one in ast.walk(test)):
                 return _call("_fold_of_some", called, node.args[0])
-            return _call("_started", node) if is_sum else node
+            return _call("_started" if is_sum else "_unless_infinite", node)
         if isinstance(called, ast.Attribute) and called.attr in (*FUNCTIONS, *SUMS):
             if isinstance(called.value, ast.Name) and called.value.id in ("cy", "np", "math"):
                 if called.value.id == "math" and called.attr in SUMS:
@@ -403,6 +407,11 @@ def _then(node: ast.AugAssign, name: str) -> list[ast.stmt]:
         if hasattr(one, "ctx"):
             one.ctx = ast.Load()
     return [node, ast.Assign([copy.deepcopy(node.target)], _call(name, target))]
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether it is a scalar, or an array without axes."""
+    return np.isscalar(value) or (isinstance(value, np.ndarray) and value.ndim == 0)
 
 
 def _later(value: ast.expr) -> ast.Lambda:
@@ -447,6 +456,10 @@ def results(
         warnings.simplefilter("always")
         try:
             found = function_of(text, namespace)(*map(copied, arguments))
+        except ZeroDivisionError as error:
+            if "complex division" in str(error):  # Python's number divides by a float64, which is a float
+                raise Undefined(str(error)) from error
+            raise
         except (ValueError, OverflowError) as error:
             if re.search("cannot convert float|too large to convert|out of bounds for", str(error)):
                 raise Undefined(str(error)) from error
