@@ -229,8 +229,10 @@ class DefaultSearch {
       if (!is_far || !is_promising(placement)) continue;
       ++tried;
       auto& variant = this->variant(placement.schedule);
-      auto compiled = variant.search.run(
-          placement.schedule, {.most = most_of_one, .prove = false, .way = dataflow::Relays::routed});
+      auto compiled = variant.search.run(placement.schedule, {.most = most_of_one,
+                                                              .prove = false,
+                                                              .way = dataflow::Relays::routed,
+                                                              .orders = schedule::Orders::likely});
       if (!compiled) continue;
       keep(schedule::Placement(placement), variant, std::move(compiled), true);
       refused_.erase(refused_.begin() + static_cast<std::ptrdiff_t>(n--));
