@@ -35,7 +35,7 @@ std::vector<Cell> with_whole_terms(std::vector<Cell> cells) {
       for (const auto& term : piece.terms) {
         // A sum over none is 0.
         if (!term.sums.empty() && (own || term.inner.project({0, 1}) == piece.inner)) continue;
-        const auto tiles = project_first(term.tiles, cell.tiles.dimensions());
+        auto tiles = project_first(term.tiles, cell.tiles.dimensions());
         if (!cell.tiles.is_subset(tiles)) return tiles;
       }
     }

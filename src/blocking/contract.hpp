@@ -30,7 +30,7 @@ class Emitter {
   recurrence::ExprId masked(recurrence::ExprId expr, Mask keep, TensorId tensor,
                             const std::vector<poly::Affine>& index, const poly::Set& tiles);
   /// The same with another expression in the place of zeros.
-  recurrence::ExprId chosen(Mask mask, recurrence::ExprId expr, recurrence::ExprId rest, TensorId tensor,
+  recurrence::ExprId chosen(Mask keep, recurrence::ExprId expr, recurrence::ExprId rest, TensorId tensor,
                             const std::vector<poly::Affine>& index, const poly::Set& tiles);
   /// The same with ones on the diagonal.
   recurrence::ExprId with_ones(recurrence::ExprId expr, Mask keep, TensorId tensor,

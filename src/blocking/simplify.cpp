@@ -99,7 +99,7 @@ std::vector<Term> with_copies(const std::vector<Copy>& copies, TensorId result, 
     for (auto& part : parts) {
       const bool is_part = equal_at(here, part);
       if (!is_part && !equal_at(part.points, part)) continue;
-      if (!is_part) part.factors[number].index = std::move(index);
+      if (!is_part) part.factors[number].index = index;
       part.points = part.points.unite(here).coalesce();
       joined = true;
       break;

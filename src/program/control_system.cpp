@@ -55,7 +55,7 @@ enum class Way : std::uint8_t {
 /// The code of one PE, on its way.
 class RoleCode {
  public:
-  RoleCode(const std::string& name, std::int64_t row, std::int64_t column) : row_(row), column_(column) {
+  RoleCode(const std::string& name, std::int64_t row, std::int64_t column) : column_(column) {
     result_.name = name;
     result_.region = {{is(0, row), is(1, column)}};
     result_.region_text = fmt::format("{{ [row, column] : row = {} and column = {} }}", row, column);
@@ -113,7 +113,7 @@ class RoleCode {
   [[nodiscard]] PeClass take() { return std::move(result_); }
 
  private:
-  std::int64_t row_, column_;
+  std::int64_t column_;
   PeClass result_;
   std::vector<std::int64_t> firsts_;  // Of the loops around.
 };
