@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -22,8 +21,7 @@ std::vector<Candidate> candidates(const recurrence::System& system, const schedu
   const auto completions = schedule::completions(system, schedule, orders);
   add(completions.front(), dataflow::FreeIndexPlacement::where_read);
   add(completions.front(), dataflow::FreeIndexPlacement::zero);
-  auto others = completions | std::views::drop(1);
-  auto rest = std::vector(others.begin(), others.end());
+  std::vector rest(completions.begin() + 1, completions.end());
   const auto wavefronts = schedule::wavefronts(system, schedule);
   rest.insert(orders == schedule::Orders::likely ? rest.begin() : rest.end(), wavefronts.begin(),
               wavefronts.end());

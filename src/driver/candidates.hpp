@@ -26,8 +26,8 @@ class CandidateSearch {
     /// Candidates.
     std::size_t most = std::numeric_limits<std::size_t>::max();
     bool prove = true;  ///< Small programs too are proven before one is taken.
-    /// The only way of values to other PEs. Else they take links; without limits, where those are missing, they pass the PEs
-    /// between.
+    /// The only way of values to other PEs. Else they take links; without limits, where those are missing or values come
+    /// late, they pass the PEs between.
     std::optional<dataflow::Relays> way = std::nullopt;
     /// Orders of time. Of limited ones none is tried after two for which a value comes from too far: it would not bring
     /// it nearer.

@@ -155,7 +155,6 @@ class DefaultSearch {
   struct Refused {
     schedule::Placement placement;
     Refusal refusal;
-    bool is_far;  ///< Links are missing.
   };
 
   [[nodiscard]] bool is_worth_it(double cycles) const { return cost_ < long_kernel || cycles >= few_cycles; }
@@ -178,7 +177,7 @@ class DefaultSearch {
   void try_defaults() {
     for (const auto& placement : placements_.defaults) {
       if (choices_.empty()) try_placement(placement, cost_ < long_kernel ? no_limit : most_of_one);
-      if (!choices_.empty() || !variant(placement.schedule).search.is_far()) continue;
+      if (!choices_.empty() || !is_far(placement)) continue;
       const poly::EffortLimit limit(most_operations_of_routes);
       try_order(placement, most_of_one, true);
     }
@@ -225,8 +224,8 @@ class DefaultSearch {
       return std::pair(!usual, refused.placement.cycles);
     });
     for (std::size_t tried = 0, n = 0; n < refused_.size() && tried < most; ++n) {
-      const auto& [placement, refusal, is_far] = refused_[n];
-      if (!is_far || !is_promising(placement)) continue;
+      const auto& [placement, refusal] = refused_[n];
+      if (!is_far(placement) || tried_.contains(key(placement, true)) || !is_promising(placement)) continue;
       ++tried;
       auto& variant = this->variant(placement.schedule);
       auto compiled = variant.search.run(placement.schedule, {.most = most_of_one,
@@ -243,6 +242,7 @@ class DefaultSearch {
   void try_turns() {
     const poly::EffortBudget budget(most_operations_in_need);
     for (const auto& placement : placements_.defaults) {
+      if (!is_far(placement)) continue;
       for (const auto way : {dataflow::Relays::routed, dataflow::Relays::routed_in_turns}) {
         if (!choices_.empty()) return;
         auto& variant = this->variant(placement.schedule);
@@ -282,6 +282,11 @@ class DefaultSearch {
     return &*found;
   }
 
+  /// True where links were missing for some order of it.
+  [[nodiscard]] bool is_far(const schedule::Placement& placement) const {
+    return far_.contains(key(placement));
+  }
+
   /// The estimate of the order that is tried first.
   [[nodiscard]] double hope(const schedule::Placement& placement) const {
     const auto* other = inwards(placement);
@@ -298,6 +303,7 @@ class DefaultSearch {
       if (routed) limits.way = dataflow::Relays::routed;
       auto compiled = search.run(placement.schedule, limits);
       if (!compiled && search.lacked_effort()) tried_.erase(key(placement, routed));
+      if (!compiled && search.is_far()) far_.insert(key(placement));
       keep(placement, **variant, std::move(compiled), routed);
     } catch (const ShapeError&) {  // memories of a machine of any size cannot be shared by a grid of this one
       if (!misfit_) misfit_ = std::current_exception();
@@ -349,8 +355,8 @@ class DefaultSearch {
     if (!compiled) {
       if (!placement.schedule.inward_indices.empty()) return;  // as it is, it says more
       if (!first_refusal_) first_refusal_ = compiled.error();
-      if (!placement.in_turn && compiled.error().obstacle() != Obstacle::effort)
-        refused_.push_back({placement, compiled.error(), variant.search.is_far()});
+      if (!routed && !placement.in_turn && compiled.error().obstacle() != Obstacle::effort)
+        refused_.push_back({placement, compiled.error()});
       return;
     }
     const auto cycles = simulated_cycles(compiled->program);
@@ -445,6 +451,7 @@ class DefaultSearch {
   std::map<std::vector<std::string>, Variant>
       variants_;         ///< By the indices over which reductions go inwards.
   std::set<Key> tried_;  ///< Space, those indices, and whether with routes.
+  std::set<Key> far_;    ///< Of these, those for which links were missing.
   std::vector<Choice> choices_;
   std::vector<Refused> refused_;
   std::optional<Refusal> first_refusal_;

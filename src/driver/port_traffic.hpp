@@ -1,4 +1,4 @@
-// What the ports of memories pass, at least, where operators run in given PEs: elements of inputs and outputs.
+// Least traffic of the ports of memories where operators run in given PEs: elements of inputs and outputs.
 #pragma once
 #include <cstdint>
 #include <map>
