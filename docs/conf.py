@@ -19,12 +19,12 @@ extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
-    "sphinx.ext.mathjax",
     "sphinx_copybutton",
     "sphinx_design",
     "refusals",
     "landing",
     "gallery",
+    "mathml",
 ]
 source_suffix = {".md": "myst-nb", ".rst": "restructuredtext"}
 exclude_patterns = ["extensions", "static"]
@@ -53,6 +53,8 @@ html_static_path = ["static"]
 html_css_files = ["cyclotron.css"]
 html_js_files = [("accessibility.js", {"defer": "defer"})]
 html_show_sourcelink = False
+html_show_search_summary = False  # they are fetched, which browsers refuse for files
+html_math_renderer = "mathml"
 html_copy_source = False
 templates_path: list[str] = []
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

@@ -1,6 +1,9 @@
 """The pages of the site: the reference has every public name, and what pages link to is there."""
 
 import re
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +54,27 @@ def test_anchors_are_headings(page):
         target = (page.parent / link).resolve() if link else page
         assert target.exists(), link
         assert anchor in anchors(target), f"{link}#{anchor}"
+
+
+CELL = re.compile(r"^```\{code-cell\} ipython3\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# Tutorials are run as notebooks (notebooks/test_notebooks.py); the site runs all of them.
+EXECUTED = [page for page in PAGES if page.parent.name != "tutorials" and CELL.search(page.read_text())]
+
+
+def statements(cell):
+    """The text of a cell; of one that shows an error, it has to be raised."""
+    tags, _, text = cell.partition("\n") if cell.startswith(":tags:") else ("", "", cell)
+    if "raises-exception" not in tags:
+        return text
+    return f"try:\n{textwrap.indent(text, '    ')}\nexcept Exception: pass\nelse: raise SystemExit({text!r})\n"
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("page", EXECUTED, ids=lambda page: str(page.relative_to(DOCS)))
+def test_the_cells_of_a_page_run(page, tmp_path):
+    (tmp_path / "page.py").write_text("\n".join(map(statements, CELL.findall(page.read_text()))))
+    run = subprocess.run([sys.executable, "page.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
 
 
 def test_the_readme_is_short_and_shows_a_picture():

@@ -23,6 +23,17 @@ def test_links_of_a_site(tmp_path):
     ]
 
 
+def test_a_page_loads_nothing_from_elsewhere(tmp_path):
+    (tmp_path / "index.html").write_text(
+        '<script src="https://example.org/x.js"></script><link rel="stylesheet" href="//example.org/x.css">'
+        '<link rel="canonical" href="https://example.org/"><img src="data:image/gif;base64,R0lGOD">'
+    )
+    assert list(links.faults_of_site(tmp_path)) == [
+        "index.html: https://example.org/x.js is loaded from elsewhere",
+        "index.html: //example.org/x.css is loaded from elsewhere",
+    ]
+
+
 def test_links_of_markdown(tmp_path):
     for name in links.MARKDOWN:
         (tmp_path / name).write_text("[x](README.md#a) [y](docs/gone.md) [z](https://example.org)")

@@ -1,5 +1,7 @@
 """Checks that what pages link to is there: files and anchors of the built site, files that Markdown names.
 
+What a page loads by itself, scripts, styles and pictures, comes with the site, which is whole without a network.
+
 tools/checks/links.py <built site>   one line a fault; asks no other sites
 """
 
@@ -23,6 +25,7 @@ class Page(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
         self.links: list[str] = []
+        self.loaded: list[str] = []
         self.anchors: set[str] = set()
         self.feed(text)
 
@@ -30,6 +33,8 @@ class Page(HTMLParser):
         for name, value in attrs:
             if value and name in ("href", "src"):
                 self.links.append(value)
+                if name == "src" or (tag == "link" and "stylesheet" in (dict(attrs).get("rel") or "")):
+                    self.loaded.append(value)
             elif value and name in ("id", "name"):
                 self.anchors.add(value)
 
@@ -38,6 +43,9 @@ def faults_of_site(site: Path) -> Iterator[str]:
     """Yield a line for each link of a built site that leads nowhere in it."""
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))}
     for path, page in pages.items():
+        for link in dict.fromkeys(page.loaded):
+            if urlsplit(link).netloc:
+                yield f"{path.relative_to(site)}: {link} is loaded from elsewhere"
         for link in dict.fromkeys(page.links):
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
