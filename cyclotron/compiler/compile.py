@@ -171,11 +171,7 @@ def _warn(compiled: _core.Compiled, quiet: bool) -> bool:
 
 
 def _compile(
-    kernel: Kernel,
-    recurrences: Recurrences,
-    schedule: Schedule | None,
-    machine: Machine,
-    quiet: bool = False,
+    kernel: Kernel, recurrences: Recurrences, schedule: Schedule | None, machine: Machine, quiet: bool = False
 ) -> Program:
     cached = deferred(recurrences, schedule, machine)
     with errors_at_call():

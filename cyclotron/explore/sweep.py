@@ -29,13 +29,14 @@ from cyclotron.explore.sweep_axes import (
     topologies_of,
     unfit,
 )
-from cyclotron.explore.sweep_table import Record, Sweep
+from cyclotron.explore.sweep_table import Sweep
 from cyclotron.kernel import Kernel
 from cyclotron.machine.machine import Machine, topology_text
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.arguments import index_of
 from cyclotron.support.call_site import errors_at_call
 from cyclotron.support.errors import CyclotronError
+from cyclotron.support.exports import Record
 from cyclotron.support.progress import progress_bar
 
 __all__ = ["Sweep", "sweep"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import numbers
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,20 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cyclotron.explore.sweep_axes import unfit
-from cyclotron.support.data import data_frame, require_package
-from cyclotron.support.files import write_file
+from cyclotron.support.exports import Exported, Record
 from cyclotron.support.tables import Listing, Row, cell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Record = dict[str, Any]
-
 _MOST_ROWS = 40
 
 
-class Sweep(Listing[Record]):
+class Sweep(Exported, Listing[Record]):
     """The measures of a sweep, one record a design; prints as a table.
 
     Attributes
@@ -52,16 +47,15 @@ class Sweep(Listing[Record]):
 
     def __init__(self, records: Iterable[Record], *, complete: bool = True) -> None:
         super().__init__(records)
-        self.records = self._items
         self.complete = complete
 
     def _of(self, items: Iterable[Record]) -> Sweep:
         return Sweep(items, complete=self.complete)
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the fields, axes first."""
-        return tuple(self.records[0]) if self.records else ()
+    def records(self) -> tuple[Record, ...]:
+        """The records."""
+        return self._items
 
     def pareto(self, *objectives: str) -> Sweep:
         """Return the designs that no other beats: none is as good in all objectives and better in one.
@@ -108,84 +102,6 @@ class Sweep(Listing[Record]):
                 raise unfit(f"`{name}` is no column of numbers", f"use one of: {', '.join(numeric)}")
             columns.append(sign * np.array(cells, dtype=np.float64))
         return np.array(columns).T
-
-    def to_csv(self, path: str | Path | None = None) -> str:
-        """Return the table as comma-separated values, and write it to `path` if one is given.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-
-        Returns
-        -------
-        str
-
-        Raises
-        ------
-        OSError
-            If it cannot be written.
-
-        Examples
-        --------
-        >>> table.to_csv().splitlines()[0].split(",")[:3]
-        ['depth', 'cycles', 'pes']
-        """
-        text = io.StringIO()
-        writer = csv.DictWriter(text, self.columns, lineterminator="\n")
-        writer.writeheader()
-        for record in self.records:
-            writer.writerow({key: _text(value) for key, value in record.items()})
-        if path is not None:
-            write_file(path, text.getvalue())
-        return text.getvalue()
-
-    def to_pandas(self) -> Any:
-        """Return a ``pandas.DataFrame``, a row a design.
-
-        Returns
-        -------
-        DataFrame
-
-        Raises
-        ------
-        BackendUnavailable
-            If pandas is not installed.
-
-        Examples
-        --------
-        >>> table.to_pandas().shape == (len(table), len(table.columns))
-        True
-        """
-        return data_frame(list(self.records), self.columns, instead="use to_csv()")
-
-    def to_parquet(self, path: str | Path) -> None:
-        """Write the table to a Parquet file, axes that are tuples as text (``"4x4"``), as `to_csv` does.
-
-        Parameters
-        ----------
-        path : str or Path
-            By habit ``*.parquet``; replaced only when the table is complete.
-
-        Raises
-        ------
-        BackendUnavailable
-            If pandas or pyarrow is not installed.
-        OSError
-            If it cannot be written.
-
-        Examples
-        --------
-        >>> table.to_parquet("designs.parquet")
-        """
-        require_package("pyarrow", instead="use to_csv()")
-        frame = data_frame(
-            [{key: _text(value) for key, value in record.items()} for record in self.records],
-            self.columns,
-            instead="use to_csv()",
-        )
-        content = io.BytesIO()
-        frame.to_parquet(content, index=False)
-        write_file(path, content.getvalue())
 
     def plot(
         self,
@@ -248,7 +164,3 @@ class Sweep(Listing[Record]):
 
     def _repr_html_(self) -> str:
         return super()._repr_html_() + self._rest()
-
-
-def _text(value: Any) -> Any:
-    return "x".join(map(str, value)) if isinstance(value, tuple) else value

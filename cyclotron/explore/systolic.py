@@ -15,7 +15,8 @@ from cyclotron.runtime.run import run
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.arguments import require
 from cyclotron.support.errors import CapacityError, LegalityError, ScheduleError, TraceError
-from cyclotron.support.tables import html_table, text_table
+from cyclotron.support.exports import Exported, Record
+from cyclotron.support.tables import Row, html_table, text_table
 
 
 @dataclass(frozen=True)
@@ -46,19 +47,8 @@ class SystolicArray:
         """Tensors whose elements stay in one PE."""
         return Explanation(self.program).stationary
 
-    def row(self) -> tuple[str, ...]:
-        """Return the cells of the table."""
-        grid = "×".join(map(str, self.program.grid))
-        cells = (
-            ", ".join(self.schedule.space_indices),
-            ", ".join(self.schedule.time_indices) or "-",
-            f"{self.pe_count} ({grid})",
-            ", ".join(self.stationary) or "-",
-        )
-        return cells if self.cycles is None else (*cells, str(self.cycles))
 
-
-class SystolicArrays(Sequence[Schedule]):
+class SystolicArrays(Exported, Sequence[Schedule]):
     """The schedules of all legal arrays; prints as a table.
 
     Attributes
@@ -94,11 +84,30 @@ class SystolicArrays(Sequence[Schedule]):
     def __len__(self) -> int:
         return len(self.arrays)
 
-    def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        header: tuple[str, ...] = ("array", "space", "time", "PEs", "stationary")
-        if any(array.cycles is not None for array in self.arrays):
-            header = (*header, "cycles")
-        return header, [(str(n), *array.row()) for n, array in enumerate(self.arrays)]
+    @property
+    def records(self) -> list[Record]:
+        """A dict each: ``space``, ``time``, ``pes``, ``grid``, ``stationary``, ``cycles``, ``schedule``."""
+        return [
+            {
+                "space": ", ".join(array.schedule.space_indices),
+                "time": ", ".join(array.schedule.time_indices),
+                "pes": array.pe_count,
+                "grid": tuple(array.program.grid),
+                "stationary": ", ".join(array.stationary),
+                "cycles": array.cycles,
+                "schedule": repr(array.schedule),  # the code that makes it
+            }
+            for array in self.arrays
+        ]
+
+    def _table(self) -> tuple[Row, list[Row]]:
+        simulated = ["cycles"] if any(array.cycles is not None for array in self.arrays) else []
+        shown = ["space", "time", "pes", "stationary", *simulated]
+        rows = self.records
+        for row in rows:
+            row["pes"] = f"{row['pes']} ({'×'.join(map(str, row['grid']))})"
+        cells = [[str(number), *(str(row[name]) or "-" for name in shown)] for number, row in enumerate(rows)]
+        return ("array", *(name.replace("pes", "PEs") for name in shown)), [*cells]
 
     def _refusals(self) -> Iterator[tuple[str, str]]:
         for space, reason in self.rejected.items():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,11 +18,14 @@ from cyclotron.machine.machine import Machine
 from cyclotron.runtime.result import Result
 from cyclotron.runtime.run import run
 from cyclotron.schedule.schedule import Schedule
-from cyclotron.support.arguments import array_of
+from cyclotron.support.arguments import array_of, file_bytes
 from cyclotron.support.errors import ScheduleError, ShapeError
-from cyclotron.support.tables import Listing, Row, cell
+from cyclotron.support.tables import Listing, Records, Row, cell
 
 __all__ = ["Layer", "LayerRun", "Network", "NetworkRun"]
+
+# Lines of Timeloop's summary; of sparse problems the first computes are all of them.
+_STATED = r"^(?:Algorithmic )?(Cycles|Utilization|Total topology energy|Computes|MACCs)(?::| =) ([\d.]+)(%?)"
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,41 @@ class Layer:
         Program
         """
         return self.kernel.compile(*self.arguments.values(), schedule=schedule, machine=machine)
+
+    def beside(self, result: Result, path: str | Path) -> Records:
+        """Return the measures of a run with those that Timeloop reported of the problem.
+
+        Parameters
+        ----------
+        result : Result
+            Of `compile`'s program, simulated.
+        path : str or Path
+            Timeloop's ``timeloop-model.stats.txt`` or ``timeloop-mapper.stats.txt``.
+
+        Returns
+        -------
+        Records
+            A dict a measure, cycles, utilization (0 to 1), and picojoules where the machine has energies;
+            prints as a table.
+
+        Raises
+        ------
+        ShapeError
+            CYC742 if it cannot be read, has no summary, or is of another number of multiply-adds.
+        """
+        help = "give Timeloop's stats.txt of this problem"
+        text = file_bytes(path, error=ShapeError, code="CYC742", help=help).decode(errors="replace")
+        stated: dict[str, float] = {}
+        for name, number, percent in re.findall(_STATED, text, re.MULTILINE):
+            stated.setdefault(name, float(number) / (100 if percent else 1))
+        work = stated.get("Computes", stated.get("MACCs"))
+        if work != self.multiply_adds or "Cycles" not in stated:
+            what = f"{int(work or 0) or 'no'} multiply-adds, and `{self.name}` has {self.multiply_adds}"
+            raise ShapeError(f"`{path}` reports {what}", code="CYC742", help=help)
+        own = {"Cycles": result.cycles, "Utilization": float(result.utilization.mean())}
+        if (machine := result.program.machine) is not None and machine.energy is not None:
+            own["Total topology energy"] = result.energy.total
+        return Records({"measure": name, "here": own[name], "Timeloop": stated.get(name)} for name in own)
 
 
 @dataclass(frozen=True)

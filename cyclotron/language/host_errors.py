@@ -11,6 +11,7 @@ from typing import Any
 from cyclotron.language.syntax.source import Source, managers
 from cyclotron.language.syntax.trees import walk
 from cyclotron.language.trace.with_blocks import fuse
+from cyclotron.language.values.hints import MEANINGS
 from cyclotron.language.values.numpy_functions import refused
 from cyclotron.language.values.source_span import ours_raise, user_frame
 from cyclotron.support.errors import Span, TraceError
@@ -60,12 +61,20 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
         for name, value in hosts.items()
         if name in named and f"'{type(value).__name__}'" in str(error)
     ]
+    methods = [
+        f".{node.func.attr}"
+        for node in walk(source.node)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _on(node, source, span)
+    ]
+    advice = [MEANINGS[name] for name in methods if name in MEANINGS]
     return TraceError(
         str(error),
         code="CYC105",
         span=span,
         help=f"{' and '.join(given)}, no array: pass an array, or `cy.spec(...)`, where the kernel takes one"
         if given
+        else advice[0]
+        if advice
         else "arrays have no values while a kernel is recorded, and have operators and functions of NumPy",
     )
 
@@ -141,7 +150,7 @@ def _of_a_constant(error: Exception, span: Span) -> TraceError:
     )
 
 
-def _on(node: ast.Name, source: Source, span: Any) -> bool:
+def _on(node: ast.expr, source: Source, span: Any) -> bool:
     return bool(source.span(node).line == span.line)
 
 

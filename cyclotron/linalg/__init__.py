@@ -28,15 +28,7 @@ from cyclotron.language.functions.matrices import det
 from cyclotron.language.functions.reductions import norm
 from cyclotron.language.values.array import SymbolicArray
 from cyclotron.language.values.nodes import Element
-from cyclotron.linalg.dispatch import (
-    form_of,
-    options_of,
-    plan,
-    run_cholesky,
-    run_matmul,
-    run_solve,
-    run_syrk,
-)
+from cyclotron.linalg.dispatch import form_of, options_of, plan, run_cholesky, run_matmul, run_solve, run_syrk
 from cyclotron.linalg.gathered import run_eigh, run_least_squares, run_qr
 from cyclotron.linalg.operands import (
     check_element,
@@ -475,12 +467,7 @@ def qr(
 
 
 def eigh(
-    a: Any,
-    UPLO: str = "L",
-    *,
-    backend: str | None = None,
-    ranks: int | None = None,
-    verbose: bool = False,
+    a: Any, UPLO: str = "L", *, backend: str | None = None, ranks: int | None = None, verbose: bool = False
 ) -> tuple[Any, Any]:
     """Return the eigenvalues and eigenvectors of a symmetric (Hermitian) matrix, as `numpy.linalg.eigh`.
 

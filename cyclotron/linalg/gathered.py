@@ -97,11 +97,7 @@ def check_rows(operation: str, a: Any, b: Any) -> None:
 
 
 def _called(
-    operation: str,
-    function: Callable[..., Any],
-    operands: tuple[Any, ...],
-    options: Options,
-    like: Any,
+    operation: str, function: Callable[..., Any], operands: tuple[Any, ...], options: Options, like: Any
 ) -> Any:
     """The results of a function of LAPACK on whole operands; distributed as `like` where that is."""
     _require_processes(operation, options)

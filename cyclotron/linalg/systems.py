@@ -9,14 +9,7 @@ import numpy as np
 from cyclotron import mpi
 from cyclotron.linalg.dispatch import Options, TriangularForm, run_cholesky, run_solve
 from cyclotron.linalg.gathered import check_rows, run_general_solve, run_inverse
-from cyclotron.linalg.operands import (
-    array,
-    check_square,
-    common,
-    distributed_on,
-    require_numbers,
-    unfit,
-)
+from cyclotron.linalg.operands import array, check_square, common, distributed_on, require_numbers, unfit
 from cyclotron.mpi.distributed_array import Distributed, ranks_of
 from cyclotron.support.arguments import shown
 

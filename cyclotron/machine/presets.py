@@ -18,17 +18,7 @@ from cyclotron.machine.machine import Machine, Topology
 from cyclotron.machine.memory import Memory
 from cyclotron.machine.parts import MOST, PE, UNBOUNDED, Control, Link, Unit, integer, positive
 
-__all__ = [
-    "cluster",
-    "gemmini_16",
-    "scale_sim",
-    "spyre_ring",
-    "tpu_v1",
-    "tree",
-    "unit",
-    "wormhole",
-    "wse2",
-]
+__all__ = ["cluster", "gemmini_16", "scale_sim", "spyre_ring", "tpu_v1", "tree", "unit", "wormhole", "wse2"]
 
 
 def __dir__() -> list[str]:

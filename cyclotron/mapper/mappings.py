@@ -15,6 +15,7 @@ from cyclotron.machine.machine import Machine
 from cyclotron.mapper.evaluate import OBJECTIVES, Measured
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.errors import ProgramError
+from cyclotron.support.exports import Exported, Record
 from cyclotron.support.files import write_file
 from cyclotron.support.tables import Listing, Row
 
@@ -114,7 +115,7 @@ class Candidate:
         return f"<{self.cycles} cycles, {self.memory} bytes, {self.pes} PEs: {self.schedule!r}>"
 
 
-class Mappings(Listing[Candidate]):
+class Mappings(Exported, Listing[Candidate]):
     """The best mappings of a search, the best first; prints as a table.
 
     Attributes
@@ -181,6 +182,11 @@ class Mappings(Listing[Candidate]):
     def pareto(self) -> Mappings:
         """Those of all that were tried which no other beats in all measures, energy where it is known."""
         return self._of(self._front)
+
+    @property
+    def records(self) -> list[Record]:
+        """A dict each: ``tile``, the measures, and ``schedule``, as the code that makes it."""
+        return [{"tile": one.tile, **_measures(one), "schedule": repr(one.schedule)} for one in self]
 
     def explain(self) -> str:
         """Return why this one: what limits it, and what became of the others.
@@ -329,8 +335,12 @@ def _entry(one: Candidate) -> dict[str, Any]:
         "schedule": one.schedule.to_dict(),
         "complete": one._measured.complete.to_dict(),
         "tile": list(one.tile),
-        **{name: value for name in OBJECTIVES if (value := getattr(one, name)) is not None},
+        **_measures(one),
     }
+
+
+def _measures(one: Candidate) -> Record:
+    return {name: value for name in OBJECTIVES if (value := getattr(one, name)) is not None}
 
 
 def _candidate(entry: Mapping[str, Any], source: Source) -> Candidate:

@@ -65,13 +65,7 @@ class Result:
     ([[2.0, 2.0], [2.0, 2.0]], True)
     """
 
-    def __init__(
-        self,
-        program: Program,
-        backend: str,
-        execution: Execution,
-        seconds: float,
-    ) -> None:
+    def __init__(self, program: Program, backend: str, execution: Execution, seconds: float) -> None:
         self.program = program
         self.backend = backend
         self.outputs = execution.outputs
@@ -541,9 +535,7 @@ class Result:
     def _measured(self) -> Mapping[str, Any]:
         if self._timing is None:
             raise ExecutionError(
-                f"the {self.backend} backend measures no cycles",
-                code="CYC712",
-                help='run with backend="sim"',
+                f"the {self.backend} backend measures no cycles", code="CYC712", help='run with backend="sim"'
             )
         return self._timing
 

@@ -343,11 +343,7 @@ def _excerpt(error: CyclotronError, span: Span, arrow: str, width: int) -> list[
     end = min(max(end, span.column + 1), max(len(text), span.column + 1))
     # Tabs stay tabs in the padding, so that the carets line up whatever their width.
     padding = "".join(c if c == "\t" else " " for c in text[: span.column])
-    return [
-        place,
-        f"{span.line:>{width}} | {text}",
-        f"{' ' * width} | {padding}{'^' * (end - span.column)}",
-    ]
+    return [place, f"{span.line:>{width}} | {text}", f"{' ' * width} | {padding}{'^' * (end - span.column)}"]
 
 
 def display_name(file: str) -> str:

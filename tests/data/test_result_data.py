@@ -1,7 +1,9 @@
 """Results as dicts, JSON, tables and data frames."""
 
+import csv
 import doctest
 import importlib
+import io
 import json
 import math
 import sys
@@ -95,6 +97,27 @@ def test_sweeps_in_parquet(tmp_path):
     assert read["grid"].tolist() == ["2x4", "2x4", "1x1", "1x1"]
     with pytest.raises(OSError, match="No such file"):
         sweep.to_parquet(tmp_path / "nowhere" / "sweep.parquet")
+
+
+def test_mappings_and_arrays_as_tables_of_other_programs(tmp_path):
+    """Each row has the code of its schedule, which compiles to what the row says."""
+    found = cy.map(matmul, A, B, machine=cy.Machine(grid=(2, 4)))
+    arrays = cy.systolic_arrays(matmul, A, B, simulate=True)
+    for table in (found, arrays):
+        rows = list(csv.DictReader(io.StringIO(table.to_csv(tmp_path / "table.csv"))))
+        assert (tmp_path / "table.csv").read_text() == table.to_csv()
+        assert len(rows) == len(table) > 1
+        for row in rows:
+            machine = {"machine": cy.Machine(grid=(2, 4))} if table is found else {}
+            program = matmul.compile(A, B, schedule=eval(row["schedule"], {"cy": cy}), **machine)
+            assert program.cycles == int(row["cycles"])
+    assert arrays.records[3]["grid"] == (2, 4)
+    assert arrays.records[3]["space"] == "i, j"
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    found.to_parquet(tmp_path / "found.parquet")
+    read = pandas.read_parquet(tmp_path / "found.parquet")
+    assert read["cycles"].tolist() == found.to_pandas()["cycles"].tolist() == [one.cycles for one in found]
 
 
 def test_tables(result):

@@ -159,3 +159,61 @@ def test_refusals(name, golden_refusal):
 
 def test_what_is_no_letter_of_a_name_becomes_an_underscore():
     assert cy.from_timeloop(changed(name="x(): import os #")).name == "x____import_os__"
+
+
+CONV1D = problem(
+    ["R", "P"], {"Weights": ["R"], "Inputs": [[["R"], ["P"]]], "Outputs": ["P"]}, {"R": 3, "P": 16}
+)
+# The end of what Timeloop's own exercise of a convolution in one dimension reports, on one PE.
+STATS = """Total topology energy: 100.85 pJ
+Max topology cycles: 48
+
+Summary Stats
+-------------
+Utilization: {utilization}
+Cycles: 48
+Energy: 0.00 uJ
+
+{computes} = 48
+pJ/Compute
+    Total = 2.10
+"""
+
+
+@pytest.mark.parametrize(
+    ("utilization", "computes"),
+    [("1.00", "MACCs"), ("100.00%", "Computes"), ("1.00", "Algorithmic Computes")],
+)
+def test_beside_what_timeloop_reports(tmp_path, utilization, computes):
+    path = tmp_path / "timeloop-model.stats.txt"
+    path.write_text(STATS.format(utilization=utilization, computes=computes) + "\nActual Computes = 12\n")
+    layer = cy.from_timeloop(CONV1D, dtype="float32")
+    frugal = cy.Machine(energy=cy.energies.horowitz_45nm())
+    for schedule, machine in ((cy.Schedule().time("P", "R"), None), (cy.Schedule().space("P"), frugal)):
+        program = layer.compile(schedule=schedule, machine=machine)
+        result = cy.run(program, backend="sim", functional=False)
+        cycles, share, *energy = layer.beside(result, path)
+        assert cycles == {"measure": "Cycles", "here": result.cycles, "Timeloop": 48.0}
+        assert share == {"measure": "Utilization", "here": result.utilization.mean(), "Timeloop": 1.0}
+        assert [(one["here"], one["Timeloop"]) for one in energy] == (
+            [(result.energy.total, 100.85)] if machine else []
+        )
+    # The mapping of the exercise: all of the loops in time.
+    assert layer.compile(schedule=cy.Schedule().time("P", "R")).cycles == 48
+
+
+def test_stats_of_another_problem(tmp_path, golden_refusal, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stats.txt").write_text(STATS.format(utilization="1.00", computes="Computes"))
+    (tmp_path / "none.txt").write_text("Cycles: 48")
+    layer = cy.from_timeloop(PROBLEMS["product"])
+    result = cy.run(layer.compile(), backend="sim", functional=False)
+    golden_refusal(
+        "timeloop-stats-of-another-problem",
+        cy.ShapeError,
+        "CYC742",
+        lambda: layer.beside(result, "stats.txt"),
+    )
+    golden_refusal(
+        "timeloop-stats-of-nothing", cy.ShapeError, "CYC742", lambda: layer.beside(result, "none.txt")
+    )

@@ -306,3 +306,21 @@ def test_refusals(kernel: cy.Kernel, code: str, text: str) -> None:
         kernel.compile(thirds(4))
     assert refused.value.code == code
     assert text in str(refused.value)
+
+
+@cy.kernel
+def asked(x, n):
+    y = cy.zeros_like(x)
+    if isinstance(x, np.ndarray) and not isinstance(x, (list, tuple)):
+        for i in range(len(x)):
+            y[i] = 2 * x[i] if isinstance(i, int) and isinstance(x[i], float) else 3 * x[i]
+            y[i] += 10 if isinstance(n[i], (int, np.integer)) else 20
+            y[i] += 100 if isinstance(x.sum(), np.floating) and isinstance(1.0 * i, float) else 200
+    return y
+
+
+def test_isinstance_asks_of_what_numpy_has():
+    """Not of the symbols that stand for it while the kernel is recorded."""
+    x, n = np.array([1.0, 2.0]), np.array([3, 4])
+    assert asked(x, n).tolist() == [112.0, 114.0]
+    assert asked(x.astype("float32"), n).tolist() == [113.0, 116.0]  # which Python's float is not

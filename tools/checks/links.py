@@ -1,6 +1,6 @@
 """Checks that what pages link to is there: files and anchors of the built site, files that Markdown names.
 
-What a page loads by itself, scripts, styles and pictures, comes with the site, which is whole without a network.
+What a page loads by itself, scripts, styles and pictures, comes with the site: it needs no network.
 
 tools/checks/links.py <built site>   one line a fault; asks no other sites
 """

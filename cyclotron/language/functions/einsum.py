@@ -152,11 +152,7 @@ def _extents(parts: Subscripts, shapes: Sequence[tuple[int, ...]]) -> dict[str, 
 
 
 def _trace(
-    trace: Trace,
-    parts: Subscripts,
-    operands: Sequence[Any],
-    extents: Mapping[str, int],
-    name: str | None,
+    trace: Trace, parts: Subscripts, operands: Sequence[Any], extents: Mapping[str, int], name: str | None
 ) -> SymbolicArray:
     """Record the loops and the one equation; what only names the axes of one operand is a view of it."""
     in_tiles = isinstance(operands[0], SymbolicTensor) and operands[0].blocked

@@ -91,14 +91,7 @@ def _copy(trace: Trace, statement: Statement, access: Access, number: int) -> St
     bound |= {index for form in access.index for index in form.terms}
     loops = (*open_loops, *(index for index in folded if index in bound))
     return Statement(
-        tensor,
-        access.index,
-        loops,
-        (),
-        access,
-        access.span,
-        loops,
-        text=statement.text[: len(open_loops)],
+        tensor, access.index, loops, (), access, access.span, loops, text=statement.text[: len(open_loops)]
     )
 
 

@@ -12,16 +12,7 @@ from cyclotron.language.syntax.jumps import jumps
 from cyclotron.language.syntax.loops import break_if
 from cyclotron.language.syntax.names import assigned_names
 from cyclotron.language.syntax.rewrite_state import RewriteState
-from cyclotron.language.syntax.trees import (
-    call,
-    copied,
-    function_of,
-    located,
-    name,
-    walk,
-    with_node,
-    words,
-)
+from cyclotron.language.syntax.trees import call, copied, function_of, located, name, walk, with_node, words
 
 
 def condition(state: RewriteState, node: ast.If) -> list[ast.stmt]:

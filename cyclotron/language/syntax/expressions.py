@@ -165,6 +165,8 @@ class Expressions(ast.NodeTransformer):
         plain = not node.keywords and not any(isinstance(argument, ast.Starred) for argument in node.args)
         if plain and len(node.args) == 1 and isinstance(function, type) and _converts(function):
             return self._call(node, "converted", [node.func, self.visit(node.args[0])])
+        if plain and len(node.args) == 2 and function is isinstance:
+            return self._call(node, "is_instance", [self.visit(argument) for argument in node.args])
         if plain and len(node.args) == 3 and lookup(_CHOICES, function) and self._is_of_indices(node.args[0]):
             return self._selection(node)
         symbolic = bool(self._indices) or any(isinstance(part, ast.Subscript) for part in walk(node))

@@ -50,8 +50,9 @@ def with_block(state: RewriteState, node: ast.With) -> list[ast.stmt]:
         node.items[0].context_expr,
         "CYC101",
         f"`with {state.source.text_of(node.items[0].context_expr)}` is no recurrence",
-        "use `with cy.host():` for code that Python runs while tracing, `with cy.ignore():` for code that"
-        " only the reference runs, `with cy.fuse():` for statements that are one kernel",
+        "open it where the kernel is called; in kernels there are `with cy.host():` for code that Python runs"
+        " while tracing, `with cy.ignore():` for code that only the reference runs, `with cy.fuse():` for"
+        " statements that are one kernel",
     )
 
 

@@ -18,6 +18,7 @@ from cyclotron.language.values.numpy_functions import refused
 _LOOP = "write `for i in range(start, stop): ...`"
 _KEYS = "write `cy.random.uniform(cy.random.key(seed), shape)`, or normal or integers"
 _SPACE = "write a loop over it, `for i in range(n): ...`; a schedule says where, `cy.Schedule().space('i')`"
+_PLAIN = "decorate the kernel with `@cy.kernel` alone, and call other functions as they are"
 _NO_THREADS = "leave it out: PEs wait for the values that they need"
 _ADVICE: Mapping[str, Mapping[str, str]] = {
     "jax": {
@@ -29,7 +30,6 @@ _ADVICE: Mapping[str, Mapping[str, str]] = {
         "switch": "write `if` and `elif`, or nest `cy.where`",
         "vmap": "write the batch as an axis of arrays, which operators broadcast, or a loop over it",
         "pmap": _SPACE,
-        "jit": "decorate the kernel with `@cy.kernel` alone, and call other functions as they are",
         "grad": "write the derivative: kernels have none of their own",
         "dynamic_slice": "write `x[start : start + n]`, with bounds of loops or of the host",
         "dynamic_update_slice": "write `y[start : start + n] = x`",
@@ -44,8 +44,6 @@ _ADVICE: Mapping[str, Mapping[str, str]] = {
         "syncthreads": _NO_THREADS,
         "shared": "write an array, `cy.empty(shape)`: the compiler keeps values where they are used",
         "atomic": "write `y[i] += v` in a loop",
-        "jit": "decorate the kernel with `@cy.kernel` alone, and call other functions as they are",
-        "njit": "decorate the kernel with `@cy.kernel` alone, and call other functions as they are",
     },
     "triton": {
         "load": "write `x[i]`, or a slice: arrays are subscripted, not pointers",
@@ -61,13 +59,19 @@ _ADVICE: Mapping[str, Mapping[str, str]] = {
         "cat": "write `cy.concatenate([x, y], axis)`",
         "mm": "write `A @ B`",
         "bmm": "write `A @ B`",
-        "relu": "write `cy.maximum(x, 0)`",
-        "sigmoid": "write `1 / (1 + cy.exp(-x))`",
-        "softmax": "write `e = cy.exp(x - cy.max(x, axis=-1, keepdims=True))` and divide by its sum",
         "no_grad": "leave it out: there is no gradient",
     },
     "cupy": {},
     "tensorflow": {"reduce_sum": "write `cy.sum(x, axis)`", "function": "decorate with `@cy.kernel` alone"},
+}
+_OF_ALL: Mapping[str, str] = {
+    **dict.fromkeys(("jit", "njit", "compile"), _PLAIN),
+    "relu": "write `cy.maximum(x, 0)`",
+    "sigmoid": "write `1 / (1 + cy.exp(-x))`",
+    "softmax": "write `e = cy.exp(x - cy.max(x, axis=-1, keepdims=True))` and divide by its sum",
+    "clamp": "write `cy.clip(x, low, high)`",
+    "tensor": "write `cy.array(values)`",
+    "device_put": "leave it out: where arrays are, the compiler decides",
 }
 
 
@@ -107,8 +111,8 @@ def check_packages(source: Source) -> None:
 
 def _advice(package: str, names: list[str]) -> str:
     for name in reversed(names):
-        if name in _ADVICE[package]:
-            return _ADVICE[package][name]
+        if found := _ADVICE[package].get(name, _OF_ALL.get(name)):
+            return found
     if names[-1] in PUBLIC:
         return f"write `cy.{names[-1]}`, which is NumPy's"
     return (

@@ -83,6 +83,6 @@ def _returned(
             value or node,
             "CYC114",
             f"`{source.text_of(node)}` does not return distinct tensors by name",
-            'write `return X`, `return X, Y` or `return {"X": X}` with arrays and numbers',
+            'write `return X`, `return X, Y` or `return {"X": X}`; of numbers `return cy.array([s, t])`',
         )
     return form, pairs

@@ -20,15 +20,7 @@ from cyclotron.language.values.context import active_recorder
 from cyclotron.language.values.dispatch import SIGNS
 from cyclotron.language.values.dynamic_slices import Ragged
 from cyclotron.language.values.host_arrays import labelled
-from cyclotron.language.values.nodes import (
-    Access,
-    AxisIndex,
-    Element,
-    Increment,
-    Tensor,
-    accesses,
-    map_forms,
-)
+from cyclotron.language.values.nodes import Access, AxisIndex, Element, Increment, Tensor, accesses, map_forms
 from cyclotron.language.values.products import matmul
 from cyclotron.language.values.region import Conjunction, is_empty
 from cyclotron.language.values.scalar_type import check_fit, check_storable, promote

@@ -10,11 +10,12 @@ from cyclotron.language.trace.conditions import truth
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import SymbolicArray
 from cyclotron.language.values.condition import Condition, Extremum, Piecewise
-from cyclotron.language.values.dispatch import Arithmetic
+from cyclotron.language.values.dispatch import Arithmetic, PartialArray
 from cyclotron.language.values.nodes import Element, accesses
 from cyclotron.language.values.operations import cast, element
 from cyclotron.language.values.scalars import as_python
 from cyclotron.language.values.source_span import trace_error
+from cyclotron.language.values.tensor import SymbolicTensor
 
 _DTYPES = {float: "float64", complex: "complex128"}
 
@@ -43,6 +44,20 @@ def converted(kind: type[Any], value: Any) -> Any:
     if isinstance(value, SymbolicArray) and value.shape:
         return kind(value)  # which arrays refuse
     return as_python(element(value), _DTYPES[kind])
+
+
+def is_instance(value: Any, kinds: Any) -> bool:
+    """``il.is_instance(x, np.ndarray)``: as of what Python and NumPy have where a kernel has symbols."""
+    is_array = isinstance(value, (SymbolicTensor, PartialArray))
+    if is_array or (isinstance(value, SymbolicArray) and value.shape):
+        return isinstance(np.empty(0), kinds)
+    if isinstance(value, (Affine, Extremum, Piecewise)):
+        return isinstance(0, kinds)
+    if isinstance(value, (Arithmetic, Condition)):
+        kind = element(value).type
+        one = np.zeros((), kind.dtype)[()]
+        return isinstance(one.item() if kind.weak else one, kinds)
+    return isinstance(value, kinds)
 
 
 def _whole(value: Any) -> Any:

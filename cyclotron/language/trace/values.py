@@ -295,7 +295,7 @@ def outputs(**tensors: object) -> dict[str, Tensor]:
 
 
 def _bad_output(message: str) -> TraceError:
-    return trace_error("CYC114", message, help="return arrays and numbers, e.g. `return X, s`")
+    return trace_error("CYC114", message, help="return arrays and numbers, e.g. `X, s`, `cy.array([s, t])`")
 
 
 def _rename(trace: Trace, result: dict[str, Tensor]) -> None:

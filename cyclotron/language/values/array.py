@@ -294,10 +294,13 @@ class SymbolicArray(Array):
         raise trace_error(
             "CYC107",
             "an array is converted to what Python computes with, and it has no values yet",
-            help="use the operators of arrays, cy.sum and the like; run other code in `with cy.host():`",
+            help="use the operators of arrays, cy.sum and the like, of several `cy.stack([x, y])`; run other"
+            " code in `with cy.host():`",
         )
 
     __float__ = __int__ = __complex__ = __index__ = __array__ = _as_number
+
+    __contains__ = refuse_of_arrays("`in`", "write `cy.any(x == value)`")
 
     def __iter__(self) -> Iterator[Any]:
         raise trace_error(

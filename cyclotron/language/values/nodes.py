@@ -223,10 +223,7 @@ class Element(Arithmetic):
 
     def _data_dependent(self, *_: object) -> NoReturn:
         raise TraceError(
-            "a condition depends on the data of a tensor",
-            code="CYC104",
-            span=self.span,
-            help=DATA_HELP,
+            "a condition depends on the data of a tensor", code="CYC104", span=self.span, help=DATA_HELP
         )
 
     __bool__ = _data_dependent
@@ -267,7 +264,7 @@ class Element(Arithmetic):
         raise not_an_operator("iteration")
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
-        raise not_an_operator("conversion to an array")
+        raise not_an_operator("conversion to an array", "make an array of elements by `cy.array([x, y])`")
 
 
 class Constant(Element):
@@ -378,12 +375,7 @@ class Choose(Compound):
     """`then` where the condition on indices holds, else `other`; split into two equations when assigned."""
 
     def __init__(
-        self,
-        condition: Condition,
-        then: Element,
-        other: Element,
-        span: Span,
-        type: ScalarType | None = None,
+        self, condition: Condition, then: Element, other: Element, span: Span, type: ScalarType | None = None
     ) -> None:
         super().__init__((then, other), span, type or (other if then.type.weak else then).type)
         self.condition = condition

@@ -33,6 +33,8 @@ _INSTEAD = {
     "dtype": 'convert the operand first, e.g. `cy.max(x.astype("float64"))`',
     "initial": "combine the result with the value, e.g. `cy.sum(x) + start`",
     "where": "choose elements with `cy.where`, e.g. `cy.sum(cy.where(mask, x, 0))`",
+    "dim": "NumPy's word for it is `axis=`",
+    "keepdim": "NumPy's word for it is `keepdims=`",
     "axis": "fold along axes with cy.sum, e.g. `cy.sqrt(cy.sum(A * A, axis=0))`",
 }
 
@@ -96,6 +98,8 @@ def refused(what: str) -> TraceError:
         return trace_error(
             "CYC105", f"`{what}` is not known of arrays while a kernel is traced", help=meaning
         )
+    if name in NAMES and not what.startswith("cy."):
+        return trace_error("CYC105", f"`{what}` is not known of arrays", help=f"write `cy.{name}(...)`")
     if what.startswith("cy.linalg."):
         functions = ", ".join(f"cy.{name}" for name in sorted(NAMES) if name.startswith("linalg."))
         return trace_error(

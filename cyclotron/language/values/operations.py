@@ -53,7 +53,9 @@ def element(value: object) -> Element:
     raise trace_error(
         "CYC105",
         f"a value of type `{type(value).__name__}` is used where an element of a tensor is needed",
-        help="use elements of tensors, Python numbers and operators on them",
+        help="ask for None by `is`"
+        if value is None
+        else "use elements of tensors, Python numbers and operators on them",
     )
 
 
@@ -242,9 +244,4 @@ def _operate_on_elements(op: str, *values: object) -> Element:
     return _SPELLED_HERE[op](*values) if op in _SPELLED_HERE else apply(op, *values)
 
 
-dispatch.implement(
-    apply=apply,
-    cast=cast,
-    element=element,
-    operate_on_elements=_operate_on_elements,
-)
+dispatch.implement(apply=apply, cast=cast, element=element, operate_on_elements=_operate_on_elements)

@@ -28,9 +28,9 @@ STATEMENTS: Mapping[type[ast.stmt], tuple[str, str]] = {
 }
 
 
-def not_an_operator(what: str) -> TraceError:
+def not_an_operator(what: str, help: str = f"the operators are {OPERATORS}") -> TraceError:
     """The error for a function or operator that elements do not have."""
-    return trace_error("CYC105", f"{what} is no operator on elements", help=f"the operators are {OPERATORS}")
+    return trace_error("CYC105", f"{what} is no operator on elements", help=help)
 
 
 def inverted(what: str) -> TraceError:

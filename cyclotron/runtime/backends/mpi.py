@@ -55,10 +55,5 @@ class MpiResidence:
 
 
 BACKEND = Backend(
-    "mpi",
-    run,
-    options=("ranks", "deal", "event_limit"),
-    distributed=True,
-    keep=MpiResidence,
-    workers=workers,
+    "mpi", run, options=("ranks", "deal", "event_limit"), distributed=True, keep=MpiResidence, workers=workers
 )
