@@ -8,7 +8,7 @@ from typing import Any
 from docutils import nodes
 from latex2mathml.converter import convert
 
-_LETTERS = re.compile(r"<mrow>((?:<mi mathvariant=\"italic\">\w</mi>)+)</mrow>")
+_LETTERS = re.compile(r'<mrow>((?:<(mi|mtext) mathvariant="italic">[^<]+</\2>)+)</mrow>')
 
 
 def inline(writer: Any, node: nodes.math) -> None:
