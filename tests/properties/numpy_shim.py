@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-RUNS = 4  # with noise
+RUNS = 6  # with noise
 SPREAD = 4.0
 ULPS = 4.0
 FUNCTIONS = [
@@ -93,6 +93,7 @@ class Namespace:
         self._unjudged = (np.nan, 1.0)[run % 2]  # differs from what it stands for in one run at least
         self._divides_by_zero = divides_by_zero  # with any result
         self._signs = ((1.0,), (-1.0,), (1.0, -1.0))[min(run, 2)]  # of zeros that have either
+        self._answers = ([False], [True], [False, True])[min(run, 2)]  # to what is either
         self.has_joined = False  # whether a number that a condition chooses got another dtype
 
     def __getattr__(self, name: str) -> Any:
@@ -176,17 +177,17 @@ class Namespace:
         if self._noise is None or not np.iscomplexobj(result) or np.all(np.isfinite(result)):
             return result
         if isinstance(result, np.ndarray):
-            result[~np.isfinite(result)] = np.nan
+            result[~np.isfinite(result)] = self._unjudged
             return result
-        return result * np.nan if isinstance(result, complex | np.complexfloating) else result
+        return type(result)(self._unjudged) if isinstance(result, complex | np.complexfloating) else result
 
     def _ordered(self, name: str, a: Any, b: Any) -> Any:
         """Of complex numbers with NaN NumPy orders scalars otherwise than elements of arrays."""
         result = BINARY[name](a, b)
         if self._noise is None or not (np.iscomplexobj(a) or np.iscomplexobj(b)):
             return result
-        coin = self._noise.choice([False, True], np.shape(result))
-        return np.where(np.isnan(a) | np.isnan(b), coin, result)[()]
+        either = self._noise.choice(self._answers, np.shape(result))
+        return np.where(np.isnan(a) | np.isnan(b), either, result)[()]
 
     def _operand(self, name: str, value: Any) -> Any:
         return self._blurred(value) if name in ("Pow", "MatMult") else self._if_complex(value, (value,))
@@ -242,6 +243,8 @@ class Namespace:
 
     def _started(self, value: Any) -> Any:
         """A sum that starts with 0 in NumPy: a zero of either sign where all terms are -0.0."""
+        if isinstance(value, np.ndarray):
+            value[...] = self._either_zero(value)
         if isinstance(value, np.generic):
             return self._either_zero(value)
         return self._noise.choice(self._signs) * 0.0 if type(value) is float and not value else value
@@ -284,6 +287,15 @@ class Namespace:
         taken, rest = (then, other) if test else (other, then)
         return self._in_joint_dtype(taken(), rest)
 
+    def _product(self, terms: types.GeneratorType[Any, None, None]) -> Any:
+        """Python's product, which starts from 1: of complex numbers that gives zeros their signs."""
+        of_complex = any(map(np.iscomplexobj, terms.gi_frame.f_locals.values()))
+        whole = list(terms)
+        if of_complex and not whole:
+            raise ValueError("a complex product of nothing")
+        result = self._unless_infinite(math.prod(whole))
+        return self._either_zero(result) if np.iscomplexobj(result) else result
+
     def _fold_of_some(self, fold: Callable[[Any], Any], terms: Iterable[Any]) -> Any:
         """Python's sum or product of the terms that data choose: of none it has another type."""
         whole = list(terms)
@@ -292,22 +304,38 @@ class Namespace:
         return self._started(fold(whole)) if fold is sum else fold(whole)
 
     def _summed(self, function: Any, *args: Any, **options: Any) -> Any:
+        """A sum in another order; of complex ones that tells which parts are infinite and which NaN."""
         result = function(*args, **options)
+        moved = self._in_another_order(result, function, *args, **options)
+        if not np.iscomplexobj(result):
+            return moved
+        return np.where(np.isfinite(result), moved, self._unjudged).astype(np.asarray(result).dtype)[()]
+
+    def _in_another_order(self, result: Any, function: Any, *args: Any, **options: Any) -> Any:
         arrays = [np.asarray(a) for a in args if isinstance(a, np.ndarray | np.generic)]
+        if function is np.einsum and not _is_summed(args[0]):
+            return self._if_complex(result, arrays)
         dtype = np.asarray(result).dtype
-        if dtype.kind == "c":  # the order of the parts' products tells which are infinite and which NaN
-            result = np.where(np.isfinite(result), result, 0)[()]
         few = arrays and arrays[0].ndim == 1 and arrays[0].size <= 2  # which have one order
+        signed = function is np.prod and dtype.kind != "c"  # whose parts are sums
         if dtype.kind not in "fc" or (few and function in (np.sum, np.prod, np.mean)):
-            return result if function is np.prod else self._either_zero(result)
+            return result if signed else self._either_zero(result)
         whole = [np.abs(a).astype(float) for a in arrays]
         replaced = iter(whole)
         given = [next(replaced) if isinstance(a, np.ndarray | np.generic) else a for a in args]
         terms = max([2, *(a.size for a in arrays)])
         with np.errstate(all="ignore"):
             most = function(*given, **{key: value for key, value in options.items() if key != "dtype"})
-        one = result if function is np.prod else self._either_zero(result)
-        return self._blurred(one, terms * np.finfo(dtype).eps * most)
+        one = result if signed else self._either_zero(result)
+        moved = self._blurred(one, terms * np.finfo(dtype).eps * most)
+        if function is not np.prod:
+            return moved
+        with np.errstate(all="ignore"):  # in another order it may be infinite, or 0, on the way
+            sizes = np.abs(arrays[0]).astype(dtype)
+            large = np.prod(np.where(sizes > 1, sizes, 1), *args[1:], **options)
+            small = np.prod(np.where((sizes < 1) & (sizes > 0), sizes, 1), *args[1:], **options)
+            plain = np.isfinite(large) & (small >= np.finfo(dtype).tiny)
+        return np.where(plain, moved, self._unjudged).astype(dtype)[()]
 
 
 BINARY: Mapping[str, Callable[..., Any]] = {
@@ -328,6 +356,16 @@ BINARY: Mapping[str, Callable[..., Any]] = {
 
 class _WithNoise(ast.NodeTransformer):
     """Operators and methods that may have noise, as calls of the namespace."""
+
+    loops = 0  # around what is visited
+
+    def visit_For(self, node: ast.For | ast.While) -> ast.AST:
+        self.loops += 1
+        self.generic_visit(node)
+        self.loops -= 1
+        return node
+
+    visit_While = visit_For  # noqa: N815 (the name that `ast` calls)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
@@ -351,7 +389,7 @@ class _WithNoise(ast.NodeTransformer):
             return _then(node, "_unless_infinite")
         of_name = isinstance(node.target, ast.Name) and name in ("Add", "Sub")
         of_element = isinstance(node.target, ast.Subscript) and name == "Add"
-        return _then(node, "_started") if of_name or of_element else node
+        return _then(node, "_started") if self.loops and (of_name or of_element) else node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         self.generic_visit(node)
@@ -387,7 +425,7 @@ class _WithNoise(ast.NodeTransformer):
             tests = node.args[0].generators[0].ifs
             if any(isinstance(one, ast.Subscript) for test in tests for one in ast.walk(test)):
                 return _call("_fold_of_some", called, node.args[0])
-            return _call("_started" if is_sum else "_unless_infinite", node)
+            return _call("_started", node) if is_sum else _call("_product", node.args[0])
         if isinstance(called, ast.Attribute) and called.attr in (*FUNCTIONS, *SUMS):
             if isinstance(called.value, ast.Name) and called.value.id in ("cy", "np", "math"):
                 if called.value.id == "math" and called.attr in SUMS:
@@ -407,6 +445,12 @@ def _then(node: ast.AugAssign, name: str) -> list[ast.stmt]:
         if hasattr(one, "ctx"):
             one.ctx = ast.Load()
     return [node, ast.Assign([copy.deepcopy(node.target)], _call(name, target))]
+
+
+def _is_summed(subscripts: Any) -> bool:
+    """Return whether `einsum` adds: the result lacks an axis of its operands, or is not said."""
+    operands, _, result = str(subscripts).partition("->")
+    return not result or not set(operands) - set(", ") <= set(result)
 
 
 def _is_number(value: Any) -> bool:
