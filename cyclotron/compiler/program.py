@@ -589,7 +589,14 @@ def load(path: str | Path) -> Program:
 
 
 def _program_of(data: bytes) -> Program:
-    core = _core.Program.from_bytes(data)
+    try:
+        core = _core.Program.from_bytes(data)
+    except MemoryError:
+        raise ProgramError(
+            f"the program of {len(data):,} bytes does not fit in memory",
+            code="CYC601",
+            help="read it where there is more memory",
+        ) from None
     return Program(core, machine=Machine.from_core(core.machine))
 
 

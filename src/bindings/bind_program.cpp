@@ -18,6 +18,7 @@
 
 #include "bindings.hpp"
 #include "constants.hpp"
+#include "interruptible.hpp"
 #include "pe_classes.hpp"
 #include "sections.hpp"
 #include "typed.hpp"
@@ -62,11 +63,12 @@ std::optional<std::size_t> class_of(const program::Program& program,
 
 program::Program from_bytes(const py::bytes& bytes) {
   const std::string_view view = bytes;
-  const py::gil_scoped_release release;
-  program::Program program = program::deserialize(view);
-  memory::verify_layout(program);
-  memory::require_channels(program);
-  return program;
+  return interruptibly({bytes}, [view](const runtime::Progress&) {
+    program::Program program = program::deserialize(view);
+    memory::verify_layout(program);
+    memory::require_channels(program);
+    return program;
+  });
 }
 
 program::Program with_machine(program::Program program, const machine::Machine& machine) {

@@ -287,7 +287,19 @@ std::optional<std::vector<std::int64_t>> Set::sample() const {
 
 std::optional<std::vector<std::int64_t>> Set::lexmin_point() const {
   if (is_empty()) return std::nullopt;
-  return Set(context_, isl_set_lexmin(copy())).sample();
+  if (isl_set* least = isl_set_lexmin(copy())) return Set(context_, least).sample();
+  // isl takes some coordinates that go in steps for functions of others that they are not: one by one then.
+  detail::forgive(context_);
+  std::vector<std::int64_t> point;
+  Set rest = *this;
+  for (std::size_t d = 0; d < dimensions(); ++d) {
+    const auto least = rest.minimum(d);
+    if (!least) return std::nullopt;
+    point.push_back(*least);
+    isl_val* value = isl_val_int_from_si(context_.get(), static_cast<long>(*least));
+    rest = Set(context_, isl_set_fix_val(rest.copy(), isl_dim_set, static_cast<unsigned>(d), value));
+  }
+  return point;
 }
 
 std::vector<std::vector<std::int64_t>> Set::points() const {

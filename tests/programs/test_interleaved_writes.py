@@ -194,3 +194,20 @@ def test_tiles_between_zeros() -> None:
         np.testing.assert_array_equal(
             cy.run(tiles_between_zeros.compile(x), backend=backend).output, expected
         )
+
+
+@cy.kernel
+def truth_of_all(u):
+    for _ in range(3):
+        u[::2] = all(u[k] <= 0.5 for k in range(3))
+    return u
+
+
+@pytest.mark.parametrize("size", range(3, 8))
+def test_a_total_written_in_steps(size):
+    """Of the PEs' classes isl 0.27 does not find the first point at once."""
+    u = np.linspace(-1, 0.7, size)
+    expected = truth_of_all.reference(u)
+    program = truth_of_all.compile(u)
+    for backend in ("sim", "local"):
+        np.testing.assert_array_equal(cy.run(program, backend=backend).output, expected)
