@@ -221,6 +221,67 @@ def entered(x, w):
     return x * 1, steps, w * change, change
 
 
+@cy.kernel
+def halved_anew(x, w):
+    c = 1
+    for _ in range(6):
+        x = x / 2
+        c = x[0] * 1
+    return x, c * w
+
+
+@cy.kernel
+def added_of_new_arrays(x, w):
+    s = 0
+    for _ in range(4):
+        x = x * 2 - w
+        s += x[1]
+    return x, s * w
+
+
+@cy.kernel
+def scaled_to_the_largest(x, w):
+    largest = 1
+    for _ in range(5):
+        y = x * w + 1
+        largest = cy.max(y)
+        x = y / largest
+    return x * largest, w
+
+
+@cy.kernel(max_steps=100)
+def halved_while_large(x, w):
+    change = 1
+    while change > 0.3:
+        x = x / 2
+        change = cy.max(x)
+    return x, change * w
+
+
+@cy.kernel
+def nested_with_a_break(x, w):
+    c = 1
+    for _t in range(2):
+        for _k in range(3):
+            x = x / 2
+            c = x[0] * 1
+            if c < 0.3:
+                break
+        x = x + c
+    return x, c * w
+
+
+@cy.kernel
+def two_arrays_downwards(x, w):
+    c = 1
+    v = x
+    for k in range(5, 0, -1):
+        x = x / 2
+        v = v + x
+        c = 0.5 * k + v[1]
+    return x, c * w, v
+
+
 OF_TYPES = (
     product,
     element_before,
@@ -233,6 +294,14 @@ OF_TYPES = (
     never_entered,
     entered,
 )
+OF_NEW_ARRAYS = (
+    halved_anew,
+    added_of_new_arrays,
+    scaled_to_the_largest,
+    halved_while_large,
+    nested_with_a_break,
+    two_arrays_downwards,
+)
 
 
 @pytest.mark.parametrize("kernel", OF_TYPES, ids=[one.name for one in OF_TYPES])
@@ -241,6 +310,17 @@ OF_TYPES = (
 )
 def test_types_are_those_of_numpy(kernel: cy.Kernel, dtypes: tuple[str, str]) -> None:
     """An iteration that changes the type of a number is recorded apart from those that do not."""
+    _compare_with_numpy(kernel, dtypes)
+
+
+@pytest.mark.parametrize("kernel", OF_NEW_ARRAYS, ids=[one.name for one in OF_NEW_ARRAYS])
+@pytest.mark.parametrize("dtypes", [("float32", "float32"), ("float64", "float32")], ids=str)
+def test_arrays_beside_such_numbers_are_bound_anew(kernel: cy.Kernel, dtypes: tuple[str, str]) -> None:
+    """Each part of such a loop starts from what the part before made of its arrays."""
+    _compare_with_numpy(kernel, dtypes)
+
+
+def _compare_with_numpy(kernel: cy.Kernel, dtypes: tuple[str, str]) -> None:
     x = np.array([3, 1, 4, 2]).astype(dtypes[0])
     w = np.array([0.1, 2, 3.7, 1]).astype(dtypes[1])
     plain = {**kernel.__wrapped__.__globals__, "cy": np}

@@ -231,6 +231,9 @@ def _body(
     numbers = {one: early_exit.carried[one] for one in sorted(early_exit.numbers)}
     copied_by = state.il if early_exit.flag else ""
     first = carried_names.after(numbers, test or body[0], early_exit.numbers, copied_by)
+    if numbers:  # the body may be recorded twice: arrays are again what keeps them
+        arrays = {one: kept for one, kept in early_exit.carried.items() if one not in numbers}
+        first += carried_names.after(arrays, test or body[0])
     if test is not None:
         first.append(located(_break_where(state, test, negated=True), test))
     result = [*first, *state.block(body), *carried_names.within(state.il, early_exit.carried, body)]
