@@ -284,3 +284,14 @@ def test_what_numpy_refuses_or_kernels_do_not_have(
         kernel.compile(argument)
     assert refused.value.code == code
     assert text in str(refused.value)
+
+
+@pytest.mark.parametrize("size", [1, 3, 4])
+def test_functions_of_choices_by_indices_have_few_cases(size):
+    """Each use of a choice has two cases, and all of them are of one condition."""
+
+    @cy.kernel
+    def rounded_twice():
+        return cy.round(cy.round(cy.eye(size, dtype="float64") * 1.6))
+
+    np.testing.assert_array_equal(rounded_twice(), 2 * np.eye(size))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 from itertools import product
 
 from cyclotron.language.lower.reduction_range import has_holes, is_bound, is_difficult
@@ -84,10 +85,9 @@ class _Splitter:
         assert isinstance(value, Apply)
         result: list[Case] = []
         for combination in product(*(self._cases(operand, scope, region) for operand in value.operands)):
-            where = EVERYWHERE
-            for part, _ in combination:
-                where = where if part is EVERYWHERE else intersection(where, part)
-            result.append((where, rebuild(value, [operand for _, operand in combination])))
+            where = reduce(_in_both, (part for part, _ in combination))
+            if where:
+                result.append((where, rebuild(value, [operand for _, operand in combination])))
         return result
 
     def _reduction(self, value: Reduce, scope: tuple[Index, ...], region: Region) -> list[Case]:
@@ -168,6 +168,14 @@ class _Splitter:
         )
         self._terms += self._pieces(whole, found)
         return Access(tensor, index, value.span)
+
+
+def _in_both(left: Region, right: Region) -> Region:
+    """The points in both regions, which share constraints where they come of one condition."""
+    if left is EVERYWHERE or right is EVERYWHERE:
+        return right if left is EVERYWHERE else left
+    parts = (a + tuple(c for c in b if not any(c is other for other in a)) for a in left for b in right)
+    return tuple(part for part in parts if not is_empty(part))
 
 
 def _tile_of(value: Reduce, found: list[Case]) -> tuple[int, int]:
