@@ -31,7 +31,7 @@ from cyclotron.language.syntax.annotations import typed
 from cyclotron.language.trace.assign import array, computed
 from cyclotron.language.trace.branches import branches, unconditional
 from cyclotron.language.trace.conditions import every, no, not_, some
-from cyclotron.language.trace.conversions import converted, is_instance
+from cyclotron.language.trace.conversions import converted, is_instance, known
 from cyclotron.language.trace.early_exit import bound_reached as unfinished
 from cyclotron.language.trace.early_exit import break_if as stop
 from cyclotron.language.trace.early_exit import loop_flag as running
@@ -113,6 +113,7 @@ __all__ = [
     "items",
     "keep",
     "kept",
+    "known",
     "log",
     "log1p",
     "loop",

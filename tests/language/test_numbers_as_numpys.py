@@ -1,5 +1,6 @@
 """Types, signs and names of numbers, as NumPy has them; each of these was once something else."""
 
+import enum
 import inspect
 import math
 import warnings
@@ -182,6 +183,41 @@ def between_infinite_points(v):
     return cy.interp(x, xp, fp), cy.interp(x, xp[1:2], fp[1:2])
 
 
+def powers_of_truths(b):
+    return np.power(b, 2), b**2, np.power(b, 3), b**1, np.power(b[0], 2)
+
+
+def rounded_numbers_of_python(n):
+    return np.round(-(not n[3])) + n.astype("int32"), np.square(not n[0]) + n.astype("int8")
+
+
+def unsigned_beside_negative_numbers(n):
+    u = n.astype("uint8")
+    return u > -(not n[0] > 0), u >= 0 - any(n[k] > 9 for k in range(4)), -(not n[0] > 9) < u
+
+
+def zeros_and_what_is_added(v):
+    y = cy.zeros_like(v)
+    y += -np.abs(v * 0.0)
+    z = cy.zeros_like(v)
+    for i in range(4):
+        z[i] += 0.0 * -np.abs(v[i])
+    z[1:3] += y[1:3]
+    return y, z, 1 / (y + 0.5)
+
+
+def negative_zeros_and_complex_ones(v):
+    y = cy.full_like(v, -0.0)
+    y += -v * 0
+    return y.real, y.imag
+
+
+def the_array_itself(v):
+    w = cy.asarray(v)
+    v[1] = 9
+    return w, v
+
+
 V = np.array([-3.0, -np.inf, -0.0, 4.0])
 W = np.array([1.5, 2.0, -0.25], "float32")
 N = np.array([65536, -3, -9223372036854775808, 12])
@@ -231,6 +267,12 @@ def as_numpy(kernel, arguments):
         (largest_without_some, [np.array([np.nan, 1.0, 2.0, 3.0])]),
         (largest_without_some, [N]),
         (folds_that_skip_the_first, [V]),
+        (powers_of_truths, [np.array([True, False])]),
+        (rounded_numbers_of_python, [N]),
+        (unsigned_beside_negative_numbers, [N]),
+        (zeros_and_what_is_added, [np.array([1.0, -2.0, 0.0, -0.0])]),
+        (negative_zeros_and_complex_ones, [np.array([0j, 1 - 1j])]),
+        (the_array_itself, [V]),
     ],
     ids=lambda one: getattr(one, "__name__", ""),
 )
@@ -585,3 +627,156 @@ def test_numbers_that_indices_make_have_no_complex_roots(kernel):
     with pytest.raises(cy.ShapeError, match=r"CYC120|negative numbers are complex") as error:
         kernel(np.ones(3))
     assert "power 0.5" in str(error.value)
+
+
+class Size(enum.IntEnum):
+    LARGE = 300
+
+
+class Length(float):
+    pass
+
+
+@cy.kernel
+def scaled(u, s):
+    return u * s
+
+
+@pytest.mark.parametrize(
+    ("u", "s"),
+    [(np.ones(2, "int8"), Size.LARGE), (np.ones(2, "float32"), Length(2)), (np.ones(2, "int8"), True)],
+)
+def test_numbers_of_other_classes_are_numpys(u, s):
+    assert scaled(u, s).dtype == (u * s).dtype
+    np.testing.assert_array_equal(scaled(u, s), u * s)
+
+
+def test_whole_numbers_beyond_floating_ones_are_refused():
+    for u in (np.ones(2), np.ones(2, "complex64"), np.ones(2, "int8")):
+        with pytest.raises(cy.ShapeError) as caught:
+            scaled(u, 10**400)
+        assert caught.value.code == "CYC120"
+        assert len(str(caught.value)) < 1000
+    assert scaled(np.ones(2), 10**30).tolist() == [1e30, 1e30]
+
+
+MASKED = np.ma.array([1.0, 2.0], mask=[True, False])
+
+
+@cy.kernel
+def masked_in_the_text(u):
+    return u + np.ma.array(1.0, mask=True)
+
+
+@cy.kernel
+def masked_outside(u):
+    return u * MASKED
+
+
+@cy.kernel
+def masked_element(u):
+    u[0] = np.ma.masked
+    return u
+
+
+@pytest.mark.parametrize("kernel", [masked_in_the_text, masked_outside, masked_element], ids=lambda k: k.name)
+@pytest.mark.parametrize("way", ["reference", "__call__"])
+def test_masks_are_not_lost_in_kernels(kernel, way):
+    with pytest.raises(cy.TraceError, match="operators are not those of arrays") as caught:
+        getattr(kernel, way)(np.ones(2))
+    assert caught.value.code == "CYC107"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda: cy.blocked(MASKED, 1),
+        lambda: cy.linalg.matmul(MASKED, np.ones((2, 2))),
+        lambda: scaled(MASKED, 2),
+    ],
+)
+def test_masks_are_not_lost_in_arguments(given):
+    with pytest.raises(cy.CyclotronError, match=r"mask|MaskedArray"):
+        given()
+
+
+@cy.kernel
+def imaginary_written(u):
+    v = u.imag
+    v[...] = 3
+    return u
+
+
+def test_imaginary_parts_of_real_arrays_are_not_written():
+    with pytest.raises(cy.TraceError, match=r"the .imag of a real array, `v`, is assigned") as caught:
+        imaginary_written(np.ones(2))
+    assert caught.value.code == "CYC107"
+    with pytest.raises(ValueError, match="read-only"):
+        imaginary_written.reference(np.ones(2))
+
+
+def text_of_an_element(u):
+    return u + 1 if str(u[0]) == "1.5" else u
+
+
+def formatted_element(u):
+    return u * len(f"{u[0]}")
+
+
+def formatted_index(u):
+    y = cy.zeros_like(u)
+    for i in range(2):
+        y[i] = len("%s" % i)  # noqa: UP031
+    return y
+
+
+def formatted_by_a_method(u):
+    return u * len("{}".format(u[0]))  # noqa: UP032
+
+
+def set_of_elements(u):
+    return u * len({u[0], u[1]})
+
+
+def type_of_an_element(u):
+    return u + 1 if type(u[0]) is np.float64 else u
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        text_of_an_element,
+        formatted_element,
+        formatted_index,
+        formatted_by_a_method,
+        set_of_elements,
+        type_of_an_element,
+    ],
+)
+def test_what_python_tells_of_data_is_refused(kernel):
+    """While a kernel is recorded, an element has a text and a class of its own, which are not the value's."""
+    with pytest.raises(cy.TraceError, match="known only when the program runs") as caught:
+        cy.kernel(kernel)(np.array([1.5, 1.5]))
+    assert caught.value.code == "CYC105"
+
+
+@cy.kernel
+def of_the_host(u, n, word):
+    count = len(str(n)) * len(f"{word}{n}") * len({1, 2, n})
+    count *= len("%d" % n) * len("{}".format(n))  # noqa: UP031, UP032
+    return u * count * (2 if isinstance(n, int) else 1) + len(f"{u.shape[0]}")
+
+
+def test_what_python_tells_of_the_host_is_known():
+    u = np.array([1.5, 2.5])
+    np.testing.assert_array_equal(of_the_host(u, 12, "ab"), of_the_host.reference(u, 12, "ab"))
+
+
+def test_elements_are_rounded_by_python_in_the_reference():
+    @cy.kernel
+    def rounded(u):
+        y = cy.zeros_like(u)
+        y[0] = round(u[0])
+        return y
+
+    assert rounded.reference(np.array([1.6, 0.0])).tolist() == [2.0, 0.0]

@@ -115,7 +115,10 @@ def asarray(a: Any, dtype: DTypeLike | None = None) -> Any:
     >>> f(np.array([1.0, 2.0])).tolist()
     [1.0, 2.0]
     """
-    same = isinstance(a, SymbolicArray) and (dtype is None or named_dtype(dtype) == a.dtype_name)
+    if isinstance(a, SymbolicArray):
+        same = dtype is None or named_dtype(dtype) == a.dtype_name
+    else:
+        same = isinstance(a, ScalarView) and (dtype is None or np.dtype(dtype) == a.dtype)
     return a if same else array(a, dtype)
 
 

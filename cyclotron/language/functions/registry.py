@@ -21,6 +21,7 @@ from cyclotron.language.values.context import ACTIVE, Reference
 from cyclotron.language.values.dispatch import Arithmetic
 from cyclotron.language.values.operations import element
 from cyclotron.language.values.reference import ReferenceRagged, ScalarView, Value
+from cyclotron.language.values.scalars import of_numpy
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 Role = Literal["whole arrays", "new array", "declaration", "creation"]
@@ -110,6 +111,9 @@ def plain_result(result: Any, *operands: Any) -> Any:
     return np.asarray(result).view(ScalarView if whole else Value)
 
 
+_OF_PYTHON = (np.real, np.imag)  # which make Python's numbers of such
+
+
 def _or_numpy(function: _Function, numpy: Callable[..., Any], elementwise: bool) -> _Function:
     """A function of symbolic operands that is NumPy's of all others."""
 
@@ -122,7 +126,8 @@ def _or_numpy(function: _Function, numpy: Callable[..., Any], elementwise: bool)
         values = (*args, *kwargs.values())
         if any(isinstance(value, (Arithmetic, *_INDICES)) for value in values):
             named = {name: _operand(value) for name, value in kwargs.items()}
-            return function(*map(_operand, args), **named)
+            result = function(*map(_operand, args), **named)
+            return result if numpy in _OF_PYTHON else of_numpy(result)
         return plain_result(numpy(*args, **kwargs), *values)
 
     known: Any = of_elements if elementwise else of_arrays

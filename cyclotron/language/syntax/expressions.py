@@ -27,6 +27,8 @@ _REDUCTIONS: Mapping[object, str] = {
     builtins.any: "any",
     builtins.all: "all",
 }
+_OBSERVERS = (str, repr, ascii, format, type)
+"""What tells of a value more than a number has: its text, its class."""
 _EXTREMA: Mapping[object, str] = {builtins.max: "maximum", builtins.min: "minimum"}
 _FUNCTIONS: Mapping[object, str] = {
     math.sqrt: "sqrt",
@@ -163,6 +165,12 @@ class Expressions(ast.NodeTransformer):
         if reduction and node.args and isinstance(node.args[0], (ast.GeneratorExp, ast.ListComp)):
             return self._reduction_call(node, reduction, node.args[0])
         plain = not node.keywords and not any(isinstance(argument, ast.Starred) for argument in node.args)
+        if plain and node.args and any(function is one for one in _OBSERVERS):
+            node.args[0] = self._known(node.args[0])
+            return node
+        if isinstance(node.func, ast.Attribute) and _is_text(node.func.value):
+            node.args = list(map(self._known, node.args))
+            return node
         if plain and len(node.args) == 1 and isinstance(function, type) and _converts(function):
             return self._call(node, "converted", [node.func, self.visit(node.args[0])])
         if plain and len(node.args) == 2 and function is isinstance:
@@ -189,6 +197,26 @@ class Expressions(ast.NodeTransformer):
         """`cy.where` by a condition on indices: both values may need it, as a power that is negative else."""
         test, *branches = map(self.visit, node.args)
         return self._call(node, "select", [node.func, test, *(function_of([], one) for one in branches)])
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
+        node.value = self._known(node.value)
+        return node
+
+    def visit_Set(self, node: ast.Set) -> ast.expr:
+        node.elts = list(map(self._known, node.elts))
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        if not (isinstance(node.op, ast.Mod) and _is_text(node.left)):
+            return self._generic(node)
+        node.right = self._known(node.right)
+        return node
+
+    def _known(self, node: ast.expr) -> ast.expr:
+        """`il.known(x)`, where Python makes a text or a member of a set of it."""
+        if isinstance(node, ast.Tuple):
+            return ast.copy_location(ast.Tuple(elts=list(map(self._known, node.elts)), ctx=node.ctx), node)
+        return self._call(node, "known", [self.visit(node)])
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         parameters = [argument.arg for argument in walk(node.args) if isinstance(argument, ast.arg)]
@@ -346,6 +374,10 @@ def outside_attribute(source: Source, node: ast.Attribute) -> bool:
     if isinstance(around, (ModuleType, type)):
         return isinstance(found, (np.ndarray, Blocked))
     return around is not MISSING and not isinstance(around, np.ndarray)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _key(node: ast.expr) -> str | None:

@@ -172,5 +172,5 @@ def _split_region(scopes: Sequence[Scope], reduced: Index | None, span: Span) ->
 
 
 def _grow(first: Element, term: Element, negative: bool, in_order: bool) -> Element:
-    result = apply("subtract", first, term) if negative else add(first, term, starts=True)
+    result = apply("subtract", first, term) if negative else add(first, term, starts=in_order)
     return onward(result) if in_order else result

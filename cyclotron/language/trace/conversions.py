@@ -60,6 +60,23 @@ def is_instance(value: Any, kinds: Any) -> bool:
     return isinstance(value, kinds)
 
 
+def known(value: Any) -> Any:
+    """``str(il.known(x))``: a value of the host, whose text, class and equals Python knows.
+
+    Raises
+    ------
+    TraceError
+        CYC105 for data and indices, which have none while a kernel is recorded.
+    """
+    if isinstance(value, (Affine, Arithmetic, SymbolicArray)):
+        raise trace_error(
+            "CYC105",
+            "the text, the class or the set of what is known only when the program runs is asked for",
+            help="compare numbers, e.g. `x[i] == 1.5`, and types by `x.dtype`; print with `cy.debug.print`",
+        )
+    return value
+
+
 def _whole(value: Any) -> Any:
     if isinstance(value, (Affine, Extremum, Piecewise)):
         return value

@@ -79,15 +79,18 @@ class Affine:
         What is added.
     divisor : int
         What the sum is divided by, in subscripts of cases where that leaves no remainder.
+    dtype : str
+        That of the numbers of NumPy among its parts, which it has as a number; empty where all are Python's.
     """
 
-    __slots__ = ("constant", "divisor", "terms")
+    __slots__ = ("constant", "divisor", "dtype", "terms")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, terms: Mapping[Index, int], constant: int, divisor: int = 1) -> None:
+    def __init__(self, terms: Mapping[Index, int], constant: int, divisor: int = 1, dtype: str = "") -> None:
         self.terms = {index: factor for index, factor in terms.items() if factor}
         self.constant = constant
         self.divisor = divisor
+        self.dtype = dtype
 
     def same(self, other: Affine) -> bool:
         """Return whether both are the same form (``==`` makes a condition)."""
@@ -110,19 +113,25 @@ class Affine:
         terms = dict(self.terms)
         for index, factor in other.terms.items():
             terms[index] = terms.get(index, 0) + factor
-        return Affine(terms, self.constant + other.constant, self.divisor)
+        return Affine(terms, self.constant + other.constant, self.divisor, self.dtype or other.dtype)
 
     def times(self, factor: int) -> Affine:
         """The multiple by an integer."""
         terms = {index: value * factor for index, value in self.terms.items()}
-        return Affine(terms, self.constant * factor, self.divisor)
+        return Affine(terms, self.constant * factor, self.divisor, self.dtype)
+
+    def beside(self, other: Affine) -> Affine | None:
+        """Return this in the dtype that the other's numbers of NumPy give it; None where it has another."""
+        if other.dtype in ("", self.dtype):
+            return self
+        return None if self.dtype else Affine(self.terms, self.constant, self.divisor, other.dtype)
 
     def over(self, divisor: int) -> Affine:
         """The quotient by an integer, where it is known to leave no remainder."""
         divisor *= self.divisor
         common = gcd(divisor, self.constant, *self.terms.values())
         terms = {index: value // common for index, value in self.terms.items()}
-        return Affine(terms, self.constant // common, divisor // common)
+        return Affine(terms, self.constant // common, divisor // common, self.dtype)
 
     def __str__(self) -> str:
         text = ""
@@ -139,34 +148,39 @@ class Affine:
         return f"<affine {self}>"
 
     def __add__(self, other: object) -> Any:
-        form = affine(other)
+        form = self._partner(other)
         return self._number("add", self, other) if form is None else self.plus(form)
 
     def __radd__(self, other: object) -> Any:
-        form = affine(other)
+        form = self._partner(other)
         return self._number("add", other, self) if form is None else self.plus(form)
 
     def __sub__(self, other: object) -> Any:
-        form = affine(other)
+        form = self._partner(other)
         return self._number("subtract", self, other) if form is None else self.plus(form.times(-1))
 
     def __rsub__(self, other: object) -> Any:
-        form = affine(other)
+        form = self._partner(other)
         return self._number("subtract", other, self) if form is None else self.times(-1).plus(form)
 
     def __mul__(self, other: object) -> Any:
-        form = affine(other)
+        form = self._partner(other)
         if form is not None and not form.terms:
-            return self.times(form.constant)
+            return self.times(form.constant).beside(form)
         if form is not None and not self.terms:
-            return form.times(self.constant)
+            return form.times(self.constant).beside(self)
         return self._number("multiply", self, other)
 
     def __rmul__(self, other: object) -> Any:
-        form = affine(other)
+        form = self._partner(other)
         if form is not None and not form.terms:
-            return self.times(form.constant)
+            return self.times(form.constant).beside(form)
         return self._number("multiply", other, self)
+
+    def _partner(self, other: object) -> Affine | None:
+        """Return the other as a form; None where it is none, or both have numbers of NumPy, of two dtypes."""
+        form = affine(other)
+        return form if form is None or self.beside(form) is not None else None
 
     def __neg__(self) -> Affine:
         return self.times(-1)
@@ -189,7 +203,8 @@ class Affine:
 
     def _number(self, op: str, *values: object) -> Any:
         """Apply an operator to this and a number that is no form: the result is none either."""
-        return dispatch.call("operate_on_forms", op, *values)
+        forms = (value if form is None else form for value in values for form in (affine(value),))
+        return dispatch.call("operate_on_forms", op, *forms)
 
     def __mod__(self, modulus: object) -> Any:
         return dispatch.call("remainder_of_form", self, modulus)
@@ -199,8 +214,7 @@ class Affine:
 
     def operate(self, op: str, *values: object) -> Any:
         """Apply an operator to values of which this is one, and that makes no form."""
-        forms = [value if form is None else form for value in values for form in (affine(value),)]
-        return self._number(op, *forms)
+        return self._number(op, *values)
 
     __truediv__, __rtruediv__ = binary("divide"), reflected("divide")
     __pow__, __rpow__ = binary("power"), reflected("power")
@@ -269,7 +283,7 @@ class Affine:
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: object) -> Any:
         operator = _OPERATORS.get(ufunc.__name__)
         if operator is not None and method == "__call__" and not options:
-            values = [as_integer(one) if _is_integer_of_numpy(one) else one for one in inputs]
+            values = [affine(one) if _is_integer_of_numpy(one) else one for one in inputs]
             if not any(isinstance(one, (np.generic, np.ndarray)) for one in values):
                 return operator(*values)
         known = dispatch.call("ufunc", ufunc)
@@ -309,7 +323,7 @@ def affine(value: object) -> Affine | None:
             f"the whole number {number} stands beside indices, which end at 2^62",
             help="make it smaller, or a floating number, e.g. `float(n)`",
         )
-    return Affine({}, number)
+    return Affine({}, number, dtype=value.dtype.name if isinstance(value, (np.generic, np.ndarray)) else "")
 
 
 def _is_integer(value: object) -> TypeGuard[SupportsIndex]:

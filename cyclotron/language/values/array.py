@@ -173,7 +173,10 @@ class SymbolicArray(Array):
     def _part(self, part: str) -> SymbolicArray:
         view = self.whole() if kind_of(self.dtype) == "c" else None
         if view is None:
-            return combine(part, (self,))
+            new = combine(part, (self,))
+            if kind_of(self.dtype) != "c" and isinstance(new, LazyArray):
+                new.fixed = "the .imag of a real array"
+            return new
         return View(
             view.tensor, view.picks, view.shape, here(), part=part, fixed=f"the .{part} of a complex array"
         )
@@ -269,6 +272,11 @@ class SymbolicArray(Array):
     )
     __divmod__ = __rdivmod__ = refuse_of_arrays("`divmod`", "write `x // y` and `x % y`")
     __round__ = refuse_of_arrays("`round`", "write `cy.round(x)`")
+
+    def __pow__(self, exponent: object) -> Any:
+        if self.shape and self.dtype_name == "bool" and type(exponent) is int and exponent == 2:
+            return super().__pow__(np.int8(2))  # the operator's square; np.power has int64
+        return super().__pow__(exponent)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -760,9 +768,6 @@ def _simple_power(base: object, exponent: object) -> SymbolicArray | None:
         base = base.astype("float32")  # as NumPy, for which Python's numbers are not weak beside them
     floating = kind_of(base.dtype) in "fc"
     if base.dtype_name == "bool":
-        if exponent == 2 and isinstance(exponent, int) and base.shape:
-            base = base.astype("int8")  # as NumPy's square of arrays
-            return combine("multiply", (base, base))
         return None
     if exponent == 2 and (floating or isinstance(exponent, int)):
         return combine("multiply", (base, base))

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from cyclotron.language.values.dispatch import Arithmetic
 from cyclotron.language.values.source_span import shape_error
-from cyclotron.support.arguments import index_of, shown
+from cyclotron.support.arguments import array_of, index_of, items_of, shown
 from cyclotron.support.dtypes import advice
 from cyclotron.support.errors import ShapeError
 
@@ -159,7 +159,7 @@ def blocked(array: NDArray[Any], tile_shape: int | Sequence[int]) -> Blocked:
     >>> cy.blocked(np.ones((5, 4)), (2, 2)).shape  # in tiles; the last rows are one of 1x2
     (3, 2)
     """
-    scalars = np.asarray(array)
+    scalars = array_of(array, "what has tiles", code="CYC122")
     if scalars.ndim == 0:
         raise ShapeError(
             "an array without axes has no tiles", code="CYC122", help="pass a vector or a matrix"
@@ -199,7 +199,7 @@ def spec(
     sizes = _sizes(shape)
     try:
         name = np.dtype(dtype).name
-    except TypeError:
+    except (TypeError, ValueError):
         raise ShapeError(
             f"{shown(dtype)} is no dtype",
             code="CYC120",
@@ -210,7 +210,8 @@ def spec(
 
 def _sizes(shape: Any) -> tuple[int, ...]:
     """The sizes of an argument's shape."""
-    given = tuple(shape) if isinstance(shape, Iterable) and not isinstance(shape, str) else (shape,)
+    items = None if isinstance(shape, str) else items_of(shape)
+    given = (shape,) if items is None else items
     sizes = []
     for size in given:
         number = None if isinstance(size, bool) else index_of(size)
@@ -291,7 +292,8 @@ def _size(entry: object) -> int:
 
 
 def _tile_shape(tile: int | Sequence[int], rank: int) -> tuple[int, ...]:
-    given = tuple(tile) if isinstance(tile, Iterable) else (tile,) * rank
+    given = items_of(tile)
+    given = (tile,) * rank if given is None else given
     sizes = tuple(size for size in map(index_of, given) if size is not None)
     if len(sizes) != len(given):
         raise ShapeError(

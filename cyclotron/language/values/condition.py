@@ -190,8 +190,9 @@ class Piecewise(OfIndices):
         factors = [value for value in whole if not isinstance(value, int | np.integer)]
         if len(whole) == len(values) and op in _OF_CASES and (op != "multiply" or len(factors) < 2):
             return Composed(op, tuple(whole))
-        if len(whole) == len(values) and values[0] is self and divisor_of(values[-1]) is not None:
-            divided = self.divided(op, divisor_of(values[-1]) or 1)
+        divisor = divisor_of(values[-1])
+        if len(whole) == len(values) and values[0] is self and divisor is not None:
+            divided = self.divided(op, divisor)
             if divided is not None:
                 return divided
         return super().operate(op, *values)
@@ -364,9 +365,11 @@ def _residue_region(form: Affine, divisor: int, unit: int, rest: int) -> Region:
 
 
 def divisor_of(value: object) -> int | None:
-    """The positive constant by which an affine form is divided; None where it is none."""
+    """The positive number of Python's by which an affine form is divided; None where it is none."""
     divisor = affine(value)
-    return divisor.constant if divisor is not None and not divisor.terms and divisor.constant > 0 else None
+    if divisor is None or divisor.terms or divisor.dtype or divisor.constant <= 0:
+        return None
+    return divisor.constant
 
 
 def not_affine(value: object) -> TraceError:
@@ -433,9 +436,11 @@ def _operate(op: str, *values: object) -> Any:
         return values[-1].operate(op, *values)
     if op in ("bit_and", "bit_or", "bit_xor"):
         forms = [value for value in values if isinstance(value, Affine) and value.terms]
-        masks = [form.constant for form in map(affine, values) if form is not None and not form.terms]
-        if len(forms) == len(masks) == 1 and 0 <= masks[0] < _MOST_OF_A_MASK:
-            return Bits(op, forms[0], masks[0])
+        masks = [form for form in map(affine, values) if form is not None and not form.terms]
+        if len(forms) == len(masks) == 1 and 0 <= masks[0].constant < _MOST_OF_A_MASK:
+            form = None if wraps_around(forms[0]) else forms[0].beside(masks[0])
+            if form is not None:
+                return Bits(op, form, masks[0].constant)
     if all(isinstance(value, (Affine, Piecewise, Extremum, float, complex, np.generic)) for value in values):
         return dispatch.apply(op, *values)
     return NotImplemented  # an element has operators of its own
@@ -446,19 +451,37 @@ def _operate_on_integers(op: str, *values: object) -> Any:
 
 
 def _remainder(form: Affine, modulus: object) -> Any:
-    divisor = divisor_of(modulus)
-    return _operate_on_integers("remainder", form, modulus) if divisor is None else Residue(form, divisor)
+    parts = _dividend_and_divisor(form, modulus)
+    return _operate_on_integers("remainder", form, modulus) if parts is None else Residue(*parts)
 
 
 def _quotient(form: Affine, by: object) -> Any:
-    divisor = divisor_of(by)
-    return _operate_on_integers("floor_divide", form, by) if divisor is None else Quotient(form, divisor)
+    parts = _dividend_and_divisor(form, by)
+    return _operate_on_integers("floor_divide", form, by) if parts is None else Quotient(*parts)
+
+
+def _dividend_and_divisor(form: Affine, by: object) -> tuple[Affine, int] | None:
+    """Return the form, in the dtype of the division, and a positive divisor; None where there are none."""
+    number = affine(by)
+    if number is None or number.terms or number.constant <= 0 or wraps_around(form):
+        return None
+    dividend = form.beside(number)
+    return None if dividend is None else (dividend, number.constant)
+
+
+def wraps_around(form: Affine) -> bool:
+    """Return whether a form has numbers of NumPy in a dtype that may not hold it."""
+    if not form.dtype:
+        return False
+    low, high = dispatch.call("range_of_form", form)
+    limits = np.iinfo(form.dtype)
+    return bool(low < limits.min or high > limits.max)
 
 
 def _compare_form(op: str, form: Affine, other: object) -> Any:
     """Compare a form with another or a number; of remainders and quotients that is for them to tell."""
     against = _compared(other, _ROUNDED.get(op))
-    if against is None:
+    if against is None or wraps_around(form) or wraps_around(against):
         return NotImplemented if isinstance(other, Piecewise) else _operate_on_integers(op, form, other)
     if op in ("less", "less_equal"):
         return _compare(against.plus(form.times(-1)), -1 if op == "less" else 0)

@@ -39,7 +39,7 @@ def element(value: object) -> Element:
     if known is not None:
         return Constant(known[0], here(), known[1])
     if isinstance(value, (Affine, Extremum, Piecewise)):
-        if isinstance(value, Affine) and not value.terms:
+        if isinstance(value, Affine) and not (value.terms or value.dtype):
             return Constant(value.constant, here())
         return number(value)
     if isinstance(value, Condition):
@@ -100,7 +100,8 @@ def _changes_nothing(zero: Constant, other: Element, starts: bool) -> bool:
     if other.blocked:
         return True
     known = isinstance(other, Constant) and repr(other.value) == "-0.0"
-    same_sign = (starts and not known) or other.type.kind not in "fc" or repr(zero.value) == "-0.0"
+    negative = repr(zero.value) == "-0.0" and other.type.kind != "c"  # whose imaginary part is 0.0
+    same_sign = (starts and not known) or other.type.kind not in "fc" or negative
     return same_sign and promote("add", zero.type, other.type)[1].dtype == other.dtype
 
 

@@ -65,11 +65,11 @@ def range_of_reduction(kind: str, index: Index, region: Region, body: ValueRange
     if body is None or kind in ("maximum", "minimum"):
         return body
     ends = extent(intersection(active_recorder().region(), region), index)
-    count = 0 if ends is None else ends[1] - ends[0] + 1
+    count = 0 if ends is None else max(ends[1] - ends[0] + 1, 0)
     if kind == "sum":
         return _within_int64(min(0, count * body[0]), max(0, count * body[1]))
     most = max(map(abs, body))
-    power = _range_of_power((-most, most), (0, count))
+    power = _range_of_power((-most if body[0] < 0 else 0, most), (0, count))
     return power and (power[0], max(power[1], 1))
 
 

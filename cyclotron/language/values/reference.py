@@ -88,6 +88,9 @@ class Value(np.ndarray):
             return np.multiply(other, self)
         return super().__rmatmul__(other)
 
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(_scalar(self), digits)
+
 
 class ChosenValue(Value):
     """A choice of scalars by NumPy's `where`: an array without axes, with the warnings of arrays."""
@@ -110,6 +113,7 @@ class ScalarView(np.ndarray):
         if has_bounds_of_data(key, np.ndarray):
             _assign_by_bounds(self, key, value)
         else:  # arrays without axes, as arguments too, wrap around where NumPy's scalars are refused
+            require_unmasked(value)
             whole = isinstance(value, np.integer) or (isinstance(value, Value) and not value.ndim)
             super().__setitem__(key, np.asarray(value) if whole else value)
 
@@ -341,5 +345,16 @@ def unwrap(value: Any) -> Any:
         return type(value)(unwrap(item) for item in value)
     if isinstance(value, Mapping):
         return {key: unwrap(item) for key, item in value.items()}
+    require_unmasked(value)
     bare = plain(value)
     return bare.array if isinstance(bare, Blocked) else bare
+
+
+def require_unmasked(value: Any) -> None:
+    """Raise `TraceError` (CYC107) for a masked array, whose mask results do not keep."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TraceError(
+            "a masked array of the host is an operand, whose operators are not those of arrays",
+            code="CYC107",
+            help="make an array of it before, e.g. `w = m.filled(0)`",
+        )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from cyclotron.language.values.blocked import Extent
 from cyclotron.language.values.dispatch import SIGNS
 from cyclotron.language.values.operators import OPERATORS, result_dtype
 from cyclotron.language.values.ranges import ValueRange, range_of_operator
@@ -28,6 +30,7 @@ _LOGIC = frozenset(["where", "logical_and", "logical_or", "logical_not"]) | _EXT
 _PYTHON = _COMPARISONS | _LOGIC | _ARITHMETIC | SIGNS.keys()
 """Operators that are Python's, too: of its numbers they make such."""
 _WEAK = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+_PYTHONS = (*_WEAK, Extent)
 _SAMPLES = {"b": True, "i": 1, "u": 1, "f": 1.0, "c": 1j}
 
 
@@ -58,9 +61,12 @@ class ScalarType:
 def literal(value: object) -> tuple[complex, ScalarType] | None:
     """A number of the host as one of Python, and its type; None of other values.
 
-    Sizes, which remember tiles, and members of enumerations are numbers of Python.
+    Sizes, which remember tiles, are numbers of Python; of other classes of numbers, as of enumerations, NumPy
+    makes numbers of its own. Masked ones are no numbers.
     """
-    if isinstance(value, (np.generic, np.ndarray)):
+    if isinstance(value, (int, float, complex)) and type(value) not in _PYTHONS:
+        value = np.asarray(value)
+    if isinstance(value, (np.generic, np.ndarray)) and not isinstance(value, np.ma.MaskedArray):
         is_number = value.ndim == 0 and kind_of(value.dtype) in "biufc" and value.dtype.char not in "gG"
         return (value.item(), ScalarType(value.dtype.name)) if is_number else None
     for kind, dtype in _WEAK.items():
@@ -129,6 +135,8 @@ def promote(op: str, *types: ScalarType) -> tuple[str, ScalarType]:
         except TypeError:
             raise undefined(op, common.name) from None
     inner = common if entry.typing in ("truth", "part") else result
+    if op in _COMPARISONS and inner.kind in "iu" and inner != np.uint64 and not _fit(values, inner.name):
+        inner = np.dtype("int64")  # NumPy compares such numbers as they are
     check_fit(values, inner.name)
     if kind_of(inner) not in entry.kinds:
         raise undefined(op, common.name)
@@ -136,7 +144,8 @@ def promote(op: str, *types: ScalarType) -> tuple[str, ScalarType]:
         raise unsupported(op, next((one.dtype for one in values if not one.weak), inner.name), inner.name)
     if not weak or op not in _PYTHON:
         return inner.name, ScalarType(result.name)
-    known = (0, 1) if result.kind == "b" else range_of_operator(op, [one.range for one in values])
+    ranges = [(0, 1) if one.kind == "b" else one.range for one in values]
+    known = (0, 1) if result.kind == "b" else range_of_operator(op, ranges)
     return inner.name, ScalarType(result.name, True, known if result.kind in "bi" else None)
 
 
@@ -174,11 +183,16 @@ def undefined(op: str, dtype: str) -> ShapeError:
 
 
 def check_fit(types: Iterable[ScalarType], dtype: str) -> None:
-    """Raise `ShapeError` (CYC120) where a weak whole number does not fit arrays of integers."""
+    """Raise `ShapeError` (CYC120) where a weak whole number does not fit arrays of a dtype."""
+    ranges = _ranges(types)
     if not is_whole(dtype):
+        if any(max(map(abs, ends)) > sys.float_info.max for ends in ranges):
+            raise shape_error(
+                "CYC120", "a whole number is larger than all floating ones", help="make it smaller"
+            )
         return
     limits = np.iinfo(dtype)
-    for low, high in (one.range for one in types if one.range is not None):
+    for low, high in ranges:
         number = low if low < limits.min else high
         if limits.min <= number <= limits.max:
             continue
@@ -193,6 +207,18 @@ def check_fit(types: Iterable[ScalarType], dtype: str) -> None:
             f"{text} arrays of dtype {dtype}, which end at {limits.max if number > 0 else limits.min}",
             help=f'convert the array, e.g. `x.astype("{wider}")`',
         )
+
+
+def _fit(types: Iterable[ScalarType], dtype: str) -> bool:
+    """Return whether integers of a dtype hold all weak whole numbers."""
+    limits = np.iinfo(dtype)
+    return all(limits.min <= low and high <= limits.max for low, high in _ranges(types))
+
+
+def _ranges(types: Iterable[ScalarType]) -> list[ValueRange]:
+    """The ranges of weak whole numbers and truth values."""
+    known = (one.range or ((0, 1) if one.weak and one.kind == "b" else None) for one in types)
+    return [one for one in known if one is not None]
 
 
 def check_storable(dtype: str, target: str, *, in_place: str | None = None) -> None:

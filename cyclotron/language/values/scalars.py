@@ -46,6 +46,8 @@ def number(value: Affine | Piecewise | Extremum) -> Element:
     """Return an index, its remainder or quotient, or the largest or least of several as a number."""
     if isinstance(value, Affine):
         made: Element = IndexValue(value, ScalarType("int64", True, range_of_form(value)), here())
+        for dtype in ("int64", value.dtype) if value.dtype else ():  # of NumPy's numbers it wraps around
+            made = computed(f"to_{dtype}", (made,), here())
     elif isinstance(value, Piecewise):
         made = value.number()
     else:
