@@ -43,6 +43,7 @@ from cyclotron.linalg.plans import Plan
 from cyclotron.linalg.systems import kind_of, run_inv, run_system
 from cyclotron.mpi.layout import Layout
 from cyclotron.support.errors import ExecutionError
+from cyclotron.support.interruptible import interruptibly
 
 __all__ = [
     "Plan",
@@ -320,7 +321,7 @@ def solve(
     if options is not None:
         return run_system(a, b, assume_a, options)
     _require_general("solve", assume_a)
-    return matrices.solve(a, b)
+    return interruptibly(matrices.solve, a, b)
 
 
 def inv(
@@ -359,7 +360,7 @@ def inv(
     if options is not None:
         return run_inv(a, assume_a, options)
     _require_general("inv", assume_a)
-    return matrices.inv(a)
+    return interruptibly(matrices.inv, a)
 
 
 def lstsq(
@@ -413,7 +414,7 @@ def lstsq(
     options = options_of(backend, ranks, None, verbose, a, b)
     if options is not None:
         return run_least_squares(a, b, rcond, options)
-    x, residuals, rank, values = np.linalg.lstsq(a, b, rcond=rcond)
+    x, residuals, rank, values = interruptibly(lambda a, b: np.linalg.lstsq(a, b, rcond=rcond), a, b)
     return x, residuals, int(rank), values
 
 
@@ -462,7 +463,7 @@ def qr(
         return run_qr(a, mode, options)
     if isinstance(a, SymbolicArray):
         return matrices.qr(a)
-    found = np.linalg.qr(a, mode=mode)  # type: ignore[call-overload]
+    found = interruptibly(lambda a: np.linalg.qr(a, mode=mode), a)  # type: ignore[call-overload]
     return found if mode == "r" else tuple(found)
 
 
@@ -508,7 +509,7 @@ def eigh(
     if options is not None:
         return run_eigh(a, UPLO, options)
     triangle: Any = UPLO
-    values, vectors = np.linalg.eigh(a, UPLO=triangle)
+    values, vectors = interruptibly(lambda a: np.linalg.eigh(a, UPLO=triangle), a)
     return values, vectors
 
 

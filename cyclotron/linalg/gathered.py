@@ -23,6 +23,7 @@ from cyclotron.mpi.distributed_array import Distributed
 from cyclotron.support.arguments import shown
 from cyclotron.support.call_site import warn_at_call
 from cyclotron.support.errors import ExecutionError, PerformanceWarning
+from cyclotron.support.interruptible import interruptibly
 
 _MODES = ("reduced", "complete", "r")
 
@@ -115,7 +116,7 @@ def _called(
         )
     whole = [value.gather() if isinstance(value, Distributed) else value for value in operands]
     try:
-        found = function(*whole)
+        found = interruptibly(function, *whole)
     except np.linalg.LinAlgError as error:
         raise _failure(operation, whole[0], str(error)) from None
     if isinstance(found, tuple):

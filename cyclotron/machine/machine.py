@@ -28,6 +28,7 @@ from cyclotron.machine.parts import (
     wrong_type,
 )
 from cyclotron.support import records
+from cyclotron.support.arguments import items_of
 from cyclotron.support.files import write_file
 from cyclotron.support.tables import Records
 
@@ -163,7 +164,7 @@ class Machine:
         object.__setattr__(self, "links", _links(self.links, self.topologies, self._rank))
         rank = next(map(len, self.links), self._rank)
         object.__setattr__(self, "broadcasts", _broadcasts(self.broadcasts, rank))
-        if self.spread not in _SPREADS:
+        if not isinstance(self.spread, str) or self.spread not in _SPREADS:
             raise unfit(
                 f"machine `spread` is {self.spread!r}", f"it is one of: {', '.join(_SPREADS)}", code="CYC402"
             )
@@ -417,7 +418,7 @@ def _topology(
         return tuple(topology)
     each = tuple(topology) if isinstance(topology, list | tuple) else (topology,)
     for name in each or (topology,):
-        if name not in _TOPOLOGIES:
+        if not isinstance(name, str) or name not in _TOPOLOGIES:
             raise unfit(
                 f"machine `topology` is {name!r}", f"it is one of: {', '.join(_TOPOLOGIES)}", code="CYC402"
             )
@@ -483,9 +484,9 @@ def _is_hop(offset: tuple[int, ...], topology: tuple[Topology, ...]) -> bool:
 
 
 def _grid(grid: object) -> tuple[int, ...]:
-    if isinstance(grid, str | Mapping) or not hasattr(grid, "__iter__"):
+    extents = None if isinstance(grid, str | Mapping) else items_of(grid)
+    if extents is None:
         raise wrong_type("machine `grid`", grid, "a tuple of integers, for example (8, 8), or None")
-    extents = tuple(grid)
     integer("grid dimensions", len(extents), 1, _MOST_DIMENSIONS)
     result = tuple(integer(f"grid[{dimension}]", extent, 1, MOST) for dimension, extent in enumerate(extents))
     integer("grid size", math.prod(result), 1, _MOST_PES)

@@ -13,6 +13,7 @@ import numpy as np
 from cyclotron import _core
 from cyclotron.machine.parts import MOST, code, integer, unfit, wrong_type
 from cyclotron.support import records
+from cyclotron.support.arguments import items_of
 
 __all__ = ["Memory"]
 
@@ -96,11 +97,12 @@ class Memory:
         if self.serves is not None:
             object.__setattr__(self, "serves", _serves(self.serves))
         if self.shared_by is not None:
-            if isinstance(self.shared_by, str | Mapping) or not hasattr(self.shared_by, "__iter__"):
+            counts = None if isinstance(self.shared_by, str | Mapping) else items_of(self.shared_by)
+            if counts is None:
                 raise wrong_type(
                     "machine `memory.shared_by`", self.shared_by, "PEs along each dimension, or None"
                 )
-            blocks = (integer(f"memory.shared_by[{d}]", n, 1, MOST) for d, n in enumerate(self.shared_by))
+            blocks = (integer(f"memory.shared_by[{d}]", n, 1, MOST) for d, n in enumerate(counts))
             object.__setattr__(self, "shared_by", tuple(blocks))
         if self.size is not None:
             object.__setattr__(self, "size", integer("memory.size", self.size, 1, _MOST_BYTES))
@@ -130,10 +132,11 @@ def _serves(serves: object) -> str | tuple[str, ...]:
         texts = _runs(mask)
     elif isinstance(serves, str):
         texts = [serves]
-    elif isinstance(serves, Mapping) or not hasattr(serves, "__iter__"):
-        raise wrong_type("machine `memory.serves`", serves, _EXAMPLE)
     else:
-        texts = list(serves)
+        items = None if isinstance(serves, Mapping) else items_of(serves)
+        if items is None:
+            raise wrong_type("machine `memory.serves`", serves, _EXAMPLE)
+        texts = list(items)
     if not texts:
         raise unfit("machine `memory.serves` is no PE", f"give {_EXAMPLE}")
     found = tuple(", ".join(map(_text, _box(text))) for text in texts)

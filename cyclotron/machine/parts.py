@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import operator
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 
 from cyclotron import _core
 from cyclotron.support import records
+from cyclotron.support.arguments import index_of, items_of
 from cyclotron.support.dtypes import is_known
 from cyclotron.support.errors import CyclotronError, ShapeError
 
@@ -401,15 +401,15 @@ def unfit(message: str, help: str, code: str = "CYC401") -> ShapeError:
 
 def integer(field: str, value: object, least: int, most: int) -> int:
     """Return an integer in a range; ShapeError of another type (CYC402) or outside of it (CYC401)."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    number = None if isinstance(value, bool) else index_of(value)
+    if number is None:
         raise wrong_type(f"machine `{field}`", value, "an integer")
-    number = operator.index(value)
     if not least <= number <= most:
         raise unfit(
             f"machine `{field}` is {number}, outside {least} .. {most}",
             f"give `{field}` a value of at least {least}" if number < least else f"give at most {most}",
         )
-    return int(number)
+    return number
 
 
 def positive(field: str, value: object) -> float:
@@ -426,9 +426,10 @@ def positive(field: str, value: object) -> float:
 
 
 def _extents(field: str, sizes: object) -> tuple[int, ...]:
-    if isinstance(sizes, str | Mapping) or not hasattr(sizes, "__iter__"):
+    items = None if isinstance(sizes, str | Mapping) else items_of(sizes)
+    if items is None:
         raise wrong_type(f"machine `{field}`", sizes, "a tuple of integers, for example (4, 4)")
-    return tuple(integer(f"{field}[{d}]", size, 1, MOST) for d, size in enumerate(sizes))
+    return tuple(integer(f"{field}[{d}]", size, 1, MOST) for d, size in enumerate(items))
 
 
 def _dtype(field: str, given: object) -> str:

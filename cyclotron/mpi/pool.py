@@ -418,9 +418,10 @@ def _is_stopped(pid: int) -> bool:
 
 def _stopped_seconds() -> float:
     try:
-        return float(os.environ[_STOPPED_VARIABLE])
+        seconds = float(os.environ[_STOPPED_VARIABLE])
     except (KeyError, ValueError):
         return _STOPPED_SECONDS
+    return seconds if seconds >= 0 else _STOPPED_SECONDS  # NaN is none
 
 
 class _Log:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cyclotron.analysis.events import HasEvents
 from cyclotron.support.errors import BackendUnavailable, ShapeError
+from cyclotron.support.files import write_file
 
 # In annotations alone: matplotlib is imported where something is drawn, and need not be installed.
 if TYPE_CHECKING:
@@ -87,7 +88,11 @@ def _takes_root(ax: Axes) -> bool:
 def finish(figure: Figure, path: str | Path | None) -> Figure:
     """Return the figure, saved first where a path is given."""
     if path is not None:
-        figure.savefig(path, dpi=150, bbox_inches="tight")
+        target = Path(path)
+        target = target if target.suffix else target.with_name(f"{target.name}.png")
+        file = io.BytesIO()
+        figure.savefig(file, format=target.suffix[1:], dpi=150, bbox_inches="tight")
+        write_file(target, file.getvalue())
     return figure
 
 

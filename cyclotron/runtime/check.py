@@ -118,7 +118,13 @@ def check(
             continue
         for name, array in expected.items():
             if outputs[name].dtype != array.dtype:
-                raise _differs(f"`{name}` of {backend} has dtype {outputs[name].dtype}, not {array.dtype}")
+                raise _differs(
+                    f"`{name}` of {backend} has dtype {outputs[name].dtype}, not {array.dtype}",
+                    "a number that a condition chooses of two dtypes has that of `np.where`: convert one,"
+                    " e.g. `float(n)`; ",
+                )
+            if outputs[name].shape != array.shape:
+                raise _differs(f"`{name}` of {backend} has shape {outputs[name].shape}, not {array.shape}")
         errors[backend] = max((_difference(expected[name], outputs[name]) for name in expected), default=0.0)
         limit = _tolerance(expected) if tolerance is None else tolerance
         if not errors[backend] <= limit:
@@ -136,11 +142,11 @@ def check(
     return Check(errors, skipped)
 
 
-def _differs(message: str) -> ExecutionError:
+def _differs(message: str, help: str = "") -> ExecutionError:
     return ExecutionError(
         message,
         code="CYC714",
-        help="compile the kernel again if globals or attributes that it reads have changed since;"
+        help=f"{help}compile the kernel again if globals or attributes that it reads have changed since;"
         " else report this with the kernel and the schedule",
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, cast
 
 from cyclotron.support import records
+from cyclotron.support.arguments import items_of
 from cyclotron.support.errors import CyclotronError, ScheduleError
 
 __all__ = ["Fold", "Indices", "Movement", "MovementKind", "Reassociation", "Reduction", "block", "cyclic"]
@@ -138,7 +139,7 @@ class Reduction:
 
     def __post_init__(self) -> None:
         check_name("the index of a reduction", self.index)
-        if self.algorithm not in ("tree", "two_phase"):
+        if not isinstance(self.algorithm, str) or self.algorithm not in ("tree", "two_phase"):
             raise unfit(
                 f"the reduction over `{self.index}` is {self.algorithm!r}",
                 help='use one of: "chain", "two_phase", "tree"',
@@ -171,7 +172,7 @@ def read_reductions(table: object) -> tuple[Reduction, ...]:
 
 def reductions_by(index: str, algorithm: Algorithm, radix: int) -> tuple[Reduction, ...]:
     """Return how the reductions over an index are done; nothing for a chain, as which they are written."""
-    if algorithm == "chain":
+    if isinstance(algorithm, str) and algorithm == "chain":
         check_name("the index of a reduction", index)
         return ()
     return (Reduction(index, algorithm, radix),)
@@ -323,9 +324,10 @@ def read_indices(
         return ()
     if isinstance(names, str):
         names = (names,)
-    if not isinstance(names, Iterable) or isinstance(names, Mapping):
+    items = None if isinstance(names, Mapping) else items_of(names)
+    if items is None:
         raise wrong_type(f"{what} of {where}", cast(object, names), "names as strings")
-    result = tuple(_read_index(name, pattern, f"{what} of {where}") for name in names)
+    result = tuple(_read_index(name, pattern, f"{what} of {where}") for name in items)
     repeated = [name for n, name in enumerate(result) if name in result[:n] and not _is_number(name)]
     if repeated:
         raise ScheduleError(
@@ -359,9 +361,10 @@ def read_fold_entry(item: tuple[Any, Any]) -> tuple[str, Fold]:
 def read_place(at: Iterable[str | int]) -> tuple[str, ...]:
     """Read the forms of a place; a number is one."""
     result: list[str] = []
-    if not isinstance(at, Iterable):
+    items = (at,) if isinstance(at, str) else items_of(at)
+    if items is None:
         raise wrong_type("a place", at, "forms of the indices as strings, or numbers")
-    for form in (at,) if isinstance(at, str) else at:
+    for form in items:
         number = isinstance(form, int) and not isinstance(form, bool)
         result += read_indices("place", str(form) if number else cast(str, form), FORM)
     return tuple(result)

@@ -262,6 +262,8 @@ class Schedule:
         ScheduleError
             If the number of PEs is not at least 1; when compiled, if the dimension is not in space.
         """
+        if folds is not None and not isinstance(folds, Mapping):
+            raise wrong_type("fold", folds, "grid dimensions with their folds, e.g. `fold(i=2)`")
         given = {**(folds or {}), **more}
         if not given:
             return dataclasses.replace(self, folds=())
@@ -467,6 +469,8 @@ class Schedule:
         Explanation
             Prints as sentences; ``plot()`` draws the array with an arrow for each operand.
         """
+        if not hasattr(kernel, "compile"):
+            raise wrong_type("explain", kernel, "a kernel, and its arguments")
         return kernel.compile(*args, schedule=self, **kwargs).explain()
 
     def to_dict(self) -> dict[str, Any]:

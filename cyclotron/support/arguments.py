@@ -71,6 +71,8 @@ def as_array(value: Any) -> NDArray[Any]:
     """
     if is_foreign(value):
         return np.from_dlpack(value)
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError("it would lose its mask: fill it, as by `a.filled(0)`")
     return np.asarray(value)
 
 
@@ -154,6 +156,14 @@ def file_bytes(path: Any, *, error: type[CyclotronError], code: str, help: str, 
 def shown(value: object) -> str:
     """Return an argument as an error quotes it: on one line, and not all of a long one."""
     return " ".join(reprlib.repr(value).split())
+
+
+def items_of(value: Any) -> tuple[Any, ...] | None:
+    """Return the items of what has any; None of others, such as a number or an array without axes."""
+    try:
+        return tuple(value)
+    except TypeError:
+        return None
 
 
 def index_of(value: Any) -> int | None:

@@ -24,13 +24,17 @@ def is_known(name: str) -> bool:
     """
     try:
         return bool(np.dtype(name).name == name)
-    except TypeError:
+    except (TypeError, ValueError):
         return False
 
 
 def advice(dtype: object, others: str) -> str:
     """Say what to give instead of what NumPy has no dtype for."""
-    return "install `ml_dtypes`, which has it: `pip install ml_dtypes`" if dtype in ADDED else others
+    return (
+        "install `ml_dtypes`, which has it: `pip install ml_dtypes`"
+        if isinstance(dtype, str) and dtype in ADDED
+        else others
+    )
 
 
 def kind_of(dtype: DTypeLike) -> str:

@@ -119,6 +119,32 @@ def test_a_check_compares_dtypes(before, after, differ, monkeypatch):
     assert caught.value.code == "CYC714"
 
 
+COUNT = 3
+
+
+@cy.kernel
+def of_a_length(u):
+    return u[:COUNT] * 2
+
+
+def test_a_check_compares_shapes(monkeypatch):
+    program = of_a_length.compile(np.ones(3))
+    monkeypatch.setitem(globals(), "COUNT", 1)
+    with pytest.raises(cy.ExecutionError, match=r"has shape \(3,\), not \(1,\)") as caught:
+        cy.check(program, backends=("local",))
+    assert caught.value.code == "CYC714"
+
+
+def a_choice_of_dtypes(u):
+    return u[0] if u[0] > 0 else 1.5
+
+
+def test_a_check_says_what_choices_of_dtypes_have():
+    with pytest.raises(cy.ExecutionError, match="dtype float64, not int64") as caught:
+        cy.check(cy.kernel(a_choice_of_dtypes).compile(np.array([1])), backends=("local",))
+    assert "`np.where`" in caught.value.help
+
+
 SCALE = 1.0
 
 

@@ -62,7 +62,12 @@ def _one_long_call(n: int) -> Callable[[], Any]:
     return lambda: cy.run(program, tile, tile.T, backend="local")
 
 
-@pytest.mark.parametrize("work_of", [_compiling, _refused, _proving, _one_long_call])
+def _factoring(n: int) -> Callable[[], Any]:
+    matrix = np.random.default_rng(n).random((1000 + n, 1000 + n))
+    return lambda: cy.linalg.qr(matrix)
+
+
+@pytest.mark.parametrize("work_of", [_compiling, _refused, _proving, _one_long_call, _factoring])
 def test_control_comes_back_before_the_work_would_end(work_of: Callable[[int], Callable[[], Any]]) -> None:
     works = [work_of(80 + n) for n in range(7)]  # equal ones would come from the cache
     works[0]()

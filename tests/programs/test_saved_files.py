@@ -34,6 +34,7 @@ SAVES: dict[str, Callable[[Path], Any]] = {
     "schedule": lambda path: SCHEDULE.space("i", "j").save(path),
     "trace": lambda path: _result().save_trace(path),
     "sweep": lambda path: cy.sweep(_program(), depth=[1, 2]).to_csv(path),
+    "picture": lambda path: _result().plot.utilization(path=path),
 }
 
 
@@ -52,15 +53,15 @@ def _full_disk(left: int) -> Iterator[None]:
 
 @pytest.mark.parametrize("kind", SAVES)
 def test_a_full_disk_loses_nothing(kind: str, tmp_path: Path) -> None:
-    save, path = SAVES[kind], tmp_path / "saved"
+    save, path = SAVES[kind], tmp_path / "saved.png"
     path.write_text("before")
     with _full_disk(8), pytest.raises(OSError, match="saved"):
         save(path)
     assert path.read_text() == "before"
-    assert os.listdir(tmp_path) == ["saved"]
+    assert os.listdir(tmp_path) == ["saved.png"]
     save(path)
     assert path.read_bytes() != b"before"
-    assert os.listdir(tmp_path) == ["saved"]
+    assert os.listdir(tmp_path) == ["saved.png"]
 
 
 def test_an_interrupt_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import dataclasses
 import pickle
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -239,6 +240,12 @@ def test_html_escapes_and_names_every_part():
             "`k` is in 2 reassociations",
         ),
         (lambda: cy.Schedule().stream(["A", "B"]), "CYC301", "of type list"),
+        (lambda: cy.Schedule().stream("A", along=np.array(2)), "CYC301", "of type ndarray"),
+        (lambda: Schedule.from_dict({"space": np.array(2)}), "CYC301", "of type ndarray"),
+        (lambda: cy.Schedule().reduce("i", np.array([1, 2])), "CYC301", "reduction over `i`"),
+        (lambda: cy.Schedule().fold("i"), "CYC301", "of type str"),
+        (lambda: cy.Schedule().fold(3), "CYC301", "of type int"),
+        (lambda: cy.Schedule().explain("i"), "CYC301", "of type str"),
         (lambda: cy.Schedule().stream("A", along=1), "CYC301", "of type int"),
         (lambda: cy.Schedule().stream("A", along={"i": 1}), "CYC301", "of type dict"),
         (lambda: Movement("A", "teleport"), "CYC301", "teleport"),
