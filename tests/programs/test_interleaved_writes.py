@@ -205,7 +205,7 @@ def truth_of_all(u):
 
 @pytest.mark.parametrize("size", range(3, 8))
 def test_a_total_written_in_steps(size):
-    """Of the PEs' classes isl 0.27 does not find the first point at once."""
+    """Of the PEs' classes isl 0.28 does not find the first point at once."""
     u = np.linspace(-1, 0.7, size)
     expected = truth_of_all.reference(u)
     program = truth_of_all.compile(u)
