@@ -301,6 +301,8 @@ class ClassWriter {
         pairs = joined.detect_equalities().coalesce();
         pieces = pairs.conjunctions();
       }
+      // Where isl leaves one set in parts, their bounds together may say it, as the end of this function checks.
+      if (!pieces || pieces->size() != 1) pieces = pairs.simple_hull().conjunctions();
     }
     program::Broadcast broadcast{ChannelId(send.channel), slot(send.sources.front(), point), {}, {}};
     auto interval = send.domain.preimage(sender, rank + 1);

@@ -24,11 +24,6 @@ bool belongs(const Region& region, const Set& everywhere, const RegionGroup& gro
   });
 }
 
-Set simple_hull(const Set& a, const Set& b) {
-  isl_basic_set* hull = isl_set_simple_hull(isl_set_union(a.copy(), b.copy()));
-  return {a.context(), isl_set_from_basic_set(checked(a.context(), hull))};
-}
-
 }  // namespace
 
 Set with_times(const Set& parameters, std::size_t times) {
@@ -51,7 +46,7 @@ std::vector<RegionGroup> group_regions(const std::vector<Region>& regions, std::
     const auto found = std::ranges::find_if(
         result, [&](const RegionGroup& group) { return belongs(region, everywhere, group); });
     if (found != result.end()) {
-      found->parameters = simple_hull(found->parameters, region.parameters);
+      found->parameters = found->parameters.unite(region.parameters).simple_hull();
       found->regions.push_back(r);
       continue;
     }

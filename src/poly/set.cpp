@@ -244,6 +244,9 @@ Set Set::intersect(const std::vector<Constraint>& all) const {
 }
 Set Set::unite(const Set& other) const { return {context_, isl_set_union(copy(), other.copy())}; }
 Set Set::subtract(const Set& other) const { return {context_, isl_set_subtract(copy(), other.copy())}; }
+Set Set::simple_hull() const {
+  return {context_, isl_set_from_basic_set(checked(context_, isl_set_simple_hull(copy())))};
+}
 Set Set::coalesce() const {
   isl_set* joined = isl_set_coalesce(copy());
   // isl 0.25 fails for some sets, "cannot relax redundant constraint"; their parts as they are make the same set.
