@@ -25,8 +25,9 @@ import numpy_search
 from cyclotron.compiler import cache
 from cyclotron.language import arguments, kernel
 from cyclotron.language.functions import compositions, einsum, elementwise, rearrangement
-from cyclotron.language.trace import accumulate, values
-from cyclotron.language.values import array, scalar_type, scalars
+from cyclotron.language.trace import accumulate
+from cyclotron.language.trace import values as trace_values
+from cyclotron.language.values import array, blocked, scalar_type
 
 PROGRAMS = 2000
 
@@ -91,9 +92,9 @@ FAULTS = (
     ),
     Fault(
         "a condition of Python's is one of NumPy's, whose sum is `or`",
-        scalars.truth_number,
-        'ScalarType("bool", True, (0, 1))',
-        'ScalarType("bool")',
+        trace_values._of_booleans,
+        'as_python(reduction, "bool")',
+        "reduction",
         r"\b(any|all|not)\b|True|False",
     ),
     Fault(
@@ -126,9 +127,9 @@ FAULTS = (
     ),
     Fault(
         "sizes are NumPy's numbers",
-        scalar_type.literal,
-        "return number, ScalarType(dtype, True,",
-        "return number, ScalarType(dtype, type(value) in _WEAK,",
+        blocked.extents,
+        "tuple(map(int, scalars))",
+        "tuple(map(np.int64, scalars))",
         r"\.shape\[",
     ),
     Fault(
@@ -140,7 +141,7 @@ FAULTS = (
     ),
     Fault(
         "Python's max and min are NumPy's",
-        values._of_python,
+        trace_values._of_python,
         'return kind if number or value.type.kind in "biu" else f"first_{kind}"',
         "return kind",
         r"(?<![.\w])(max|min)\(",
