@@ -57,7 +57,7 @@ def save_repro(path: str | Path, error: BaseException | None = None) -> None:
     Raises
     ------
     ProgramError
-        If nothing was compiled yet, or nothing refers to that kernel any more (CYC622).
+        If nothing was compiled yet, nothing refers to that kernel any more, or the error is none (CYC622).
     OSError
         If it cannot be written.
 
@@ -73,6 +73,12 @@ def save_repro(path: str | Path, error: BaseException | None = None) -> None:
     >>> sorted(zipfile.ZipFile(path).namelist())
     ['README.txt', 'arguments.json', 'repro.py', 'versions.json']
     """
+    if not (error is None or isinstance(error, BaseException)):
+        raise ProgramError(
+            f"the error of save_repro() is a `{type(error).__name__}`",
+            code="CYC622",
+            help="give the error that was caught, or none: the kernel is that of the last compilation or run",
+        )
     case = last_case()
     if case is None:
         raise ProgramError(

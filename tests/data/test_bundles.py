@@ -243,3 +243,9 @@ def test_the_fixture_for_tests(pytester, monkeypatch):
     outcome = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:cyclotron")
     outcome.assert_outcomes(passed=1, failed=1)
     outcome.stdout.fnmatch_lines(["*differ*"])
+
+
+def test_an_error_that_is_none_is_refused(tmp_path):
+    with pytest.raises(cy.ProgramError, match="is a `float`") as caught:
+        cy.save_repro(tmp_path / "case.zip", 1.5)
+    assert caught.value.code == "CYC622"
