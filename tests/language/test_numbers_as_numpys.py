@@ -734,6 +734,10 @@ def formatted_by_a_method(u):
     return u * len("{}".format(u[0]))  # noqa: UP032
 
 
+def formatted_by_name(u):
+    return u * len("{x}".format(x=u[0]))  # noqa: UP032
+
+
 def set_of_elements(u):
     return u * len({u[0], u[1]})
 
@@ -749,6 +753,7 @@ def type_of_an_element(u):
         formatted_element,
         formatted_index,
         formatted_by_a_method,
+        formatted_by_name,
         set_of_elements,
         type_of_an_element,
     ],
@@ -764,6 +769,7 @@ def test_what_python_tells_of_data_is_refused(kernel):
 def of_the_host(u, n, word):
     count = len(str(n)) * len(f"{word}{n}") * len({1, 2, n})
     count *= len("%d" % n) * len("{}".format(n))  # noqa: UP031, UP032
+    count += len("{} {}".format(*[n, word])) + len(f"{n:{n}}")
     return u * count * (2 if isinstance(n, int) else 1) + len(f"{u.shape[0]}")
 
 

@@ -170,6 +170,8 @@ class Expressions(ast.NodeTransformer):
             return node
         if isinstance(node.func, ast.Attribute) and _is_text(node.func.value):
             node.args = list(map(self._known, node.args))
+            for keyword in node.keywords:
+                keyword.value = self._known(keyword.value)
             return node
         if plain and len(node.args) == 1 and isinstance(function, type) and _converts(function):
             return self._call(node, "converted", [node.func, self.visit(node.args[0])])
@@ -200,6 +202,8 @@ class Expressions(ast.NodeTransformer):
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
         node.value = self._known(node.value)
+        if node.format_spec is not None:
+            node.format_spec = self.visit(node.format_spec)
         return node
 
     def visit_Set(self, node: ast.Set) -> ast.expr:
@@ -214,6 +218,9 @@ class Expressions(ast.NodeTransformer):
 
     def _known(self, node: ast.expr) -> ast.expr:
         """`il.known(x)`, where Python makes a text or a member of a set of it."""
+        if isinstance(node, ast.Starred):
+            node.value = self.visit(node.value)
+            return node
         if isinstance(node, ast.Tuple):
             return ast.copy_location(ast.Tuple(elts=list(map(self._known, node.elts)), ctx=node.ctx), node)
         return self._call(node, "known", [self.visit(node)])

@@ -89,7 +89,8 @@ class Value(np.ndarray):
         return super().__rmatmul__(other)
 
     def __round__(self, digits: int | None = None) -> Any:
-        return round(_scalar(self), digits)
+        bare: Any = self.view(np.ndarray)[()]
+        return round(bare, digits)
 
 
 class ChosenValue(Value):
