@@ -28,10 +28,10 @@ from cyclotron.language.functions.creation import (
 )
 from cyclotron.language.functions.einsum import einsum
 from cyclotron.language.syntax.annotations import typed
-from cyclotron.language.trace.assign import array, computed
+from cyclotron.language.trace.assign import array, computed, shared
 from cyclotron.language.trace.branches import branches, unconditional
 from cyclotron.language.trace.conditions import every, no, not_, some
-from cyclotron.language.trace.conversions import converted, is_instance, known
+from cyclotron.language.trace.conversions import converted, host_items, is_instance, known
 from cyclotron.language.trace.early_exit import bound_reached as unfinished
 from cyclotron.language.trace.early_exit import break_if as stop
 from cyclotron.language.trace.early_exit import loop_flag as running
@@ -105,6 +105,7 @@ __all__ = [
     "full",
     "full_like",
     "fuse",
+    "host_items",
     "host_step",
     "hypot",
     "is_finite",
@@ -133,6 +134,7 @@ __all__ = [
     "prod",
     "running",
     "select",
+    "shared",
     "sin",
     "sinh",
     "some",

@@ -164,3 +164,49 @@ def squared(x):
 def test_called_kernels_get_what_they_declare() -> None:
     with pytest.raises(cy.TraceError, match="CYC124"):
         squared.compile(np.ones(3))
+
+
+@cy.kernel
+def changed_in_place(x):
+    x[0] += 10
+    return x * 1
+
+
+@cy.kernel
+def doubled(x):
+    return x * 2
+
+
+@cy.kernel
+def of_a_list(u):
+    expressions = [u + 1]
+    v = expressions[0]
+    p = changed_in_place(v)
+    return v, p
+
+
+@cy.kernel
+def of_a_list_by_name(u):
+    expressions = {"a": u + 1}
+    p = changed_in_place(x=expressions["a"])
+    return expressions["a"], p
+
+
+@pytest.mark.parametrize("kernel", [of_a_list, of_a_list_by_name], ids=lambda one: one.name)
+def test_changes_of_expressions_in_lists_are_not_lost(kernel):
+    with pytest.raises(cy.TraceError, match="an expression that no name of the caller's holds") as caught:
+        kernel(np.ones(3))
+    assert caught.value.code == "CYC107"
+
+
+def test_expressions_in_lists_are_read_and_names_are_changed():
+    @cy.kernel
+    def several(u):
+        expressions = [u + 1]
+        v = u * 3
+        p = changed_in_place(v)
+        return doubled(expressions[0]), v, p, changed_in_place(u * 2), changed_in_place(u), u
+
+    u = np.array([1.0, 2.0])
+    for found, expected in zip(several(u.copy()), several.reference(u.copy()), strict=True):
+        np.testing.assert_array_equal(found, expected)

@@ -165,7 +165,22 @@ def _target(state: RewriteState, node: ast.expr, symbolic: bool) -> ast.expr:
             f"the attribute `{state.source.text_of(node)}` is assigned",
             "a kernel is recorded once and leaves objects alone: return the value, and assign it outside",
         )
-    return state.rewrite(node)
+    target = state.rewrite(node)
+    if isinstance(target, ast.Subscript) and _may_be_of_host(state, node):
+        target.value = located(call(state.il, "host_items", [target.value]), node)
+    return target
+
+
+def _may_be_of_host(state: RewriteState, node: ast.expr) -> bool:
+    """Return whether a subscript in a loop or under a condition may be of a list or dict of Python's."""
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    in_branch = state.recorded or state.branches
+    if not isinstance(node, ast.Name) or not (state.indices or in_branch):
+        return False
+    if not in_branch and node.id in state.loop_names[-1]:  # made in this iteration
+        return False
+    return node.id not in state.arrays or node.id in state.containers
 
 
 def _declaration(state: RewriteState, node: ast.Assign) -> ast.expr | None:

@@ -29,6 +29,8 @@ _REDUCTIONS: Mapping[object, str] = {
 }
 _OBSERVERS = (str, repr, ascii, format, type)
 """What tells of a value more than a number has: its text, its class."""
+_CHANGES_OF_HOST = ("pop", "popitem", "popleft", "setdefault")
+"""Methods of Python's containers that change them and give a value."""
 _EXTREMA: Mapping[object, str] = {builtins.max: "maximum", builtins.min: "minimum"}
 _FUNCTIONS: Mapping[object, str] = {
     math.sqrt: "sqrt",
@@ -173,6 +175,14 @@ class Expressions(ast.NodeTransformer):
             for keyword in node.keywords:
                 keyword.value = self._known(keyword.value)
             return node
+        if function is builtins.next and node.args:
+            node.args[0] = self._call(node, "host_items", [node.args[0]])
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES_OF_HOST:
+            node.func.value = self._call(node, "host_items", [node.func.value])
+        if hasattr(function, "call_within"):  # a kernel, which may change what names of this one hold
+            node.args = list(map(self._shared, node.args))
+            for keyword in node.keywords:
+                keyword.value = self._shared(keyword.value)
         if plain and len(node.args) == 1 and isinstance(function, type) and _converts(function):
             return self._call(node, "converted", [node.func, self.visit(node.args[0])])
         if plain and len(node.args) == 2 and function is isinstance:
@@ -194,6 +204,9 @@ class Expressions(ast.NodeTransformer):
             result.func = self._captured(owner, owner.attr) if of_user else owner
             return result
         return self._generic(node)
+
+    def _shared(self, node: ast.expr) -> ast.expr:
+        return self._call(node, "shared", [node]) if isinstance(node, (ast.Name, ast.Subscript)) else node
 
     def _selection(self, node: ast.Call) -> ast.expr:
         """`cy.where` by a condition on indices: both values may need it, as a power that is negative else."""

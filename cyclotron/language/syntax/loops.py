@@ -228,6 +228,7 @@ def _body(
     state.names.store(index, symbolic=True)
     state.indices.append(index)
     state.exits.append(early_exit)
+    state.loop_names.append({part.id for part in assigned_names(body)})
     numbers = {one: early_exit.carried[one] for one in sorted(early_exit.numbers)}
     copied_by = state.il if early_exit.flag else ""
     first = carried_names.after(numbers, test or body[0], early_exit.numbers, copied_by)
@@ -238,6 +239,7 @@ def _body(
         first.append(located(_break_where(state, test, negated=True), test))
     result = [*first, *state.block(body), *carried_names.within(state.il, early_exit.carried, body)]
     state.exits.pop()
+    state.loop_names.pop()
     state.indices.pop()
     state.names.leave_loop(assigned)
     return result

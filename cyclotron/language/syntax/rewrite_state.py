@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -12,6 +13,9 @@ from cyclotron.language.syntax.expressions import Expressions
 from cyclotron.language.syntax.names import Names
 from cyclotron.language.syntax.source import Source
 from cyclotron.language.syntax.trees import located, walk
+
+_DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+_CONTAINERS = (list, dict, set, bytearray, deque, defaultdict)
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,10 @@ class RewriteState:
         How many conditions on indices are open.
     recorded : int
         How many conditions that may be of data are open.
+    containers : set of str
+        Names that may hold lists, dicts and sets of Python's.
+    loop_names : list of set of str
+        For each open loop the names that its body assigns.
     types : dict of str to ast.expr
         Types of names as declared, `total: float = ...`.
     form : {"single", "tuple", "dict"} or None
@@ -91,6 +99,8 @@ class RewriteState:
     of_host: set[str] = field(default_factory=set)
     branches: int = 0
     recorded: int = 0
+    containers: set[str] = field(init=False)
+    loop_names: list[set[str]] = field(default_factory=list)
     types: dict[str, ast.expr] = field(default_factory=dict)
     form: str | None = None
     results: tuple[str, ...] = ()
@@ -104,6 +114,17 @@ class RewriteState:
         self.il = self.unused("il")
         self.names = Names(self.source)
         self.arrays = ArrayNames(self.source)
+        self.containers = {
+            target.id
+            for node in nodes
+            if isinstance(node, ast.Assign) and self._is_container(node.value)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+
+    def _is_container(self, value: ast.expr) -> bool:
+        made = self.source.meaning(value.func) if isinstance(value, ast.Call) else None
+        return isinstance(value, _DISPLAYS) or any(made is one for one in _CONTAINERS)
 
     def unused(self, base: str) -> str:
         """Return a name like this that the kernel does not use, which it does from now on."""

@@ -139,6 +139,13 @@ def array(value: Any, *, name: str) -> Any:
     return labelled(value, name)
 
 
+def shared(value: Any) -> Any:
+    """``h(il.shared(v))``: what a name or a list holds; an expression there is no array that h may change."""
+    if isinstance(value, LazyArray) and value.shape and not value.fixed:
+        value.fixed = "an expression that no name of the caller's holds as an array"
+    return value
+
+
 def computed(value: Any, *, name: str) -> Any:
     """``s += cy.sum(x); s = il.computed(s, name="s")``: compute what became an array now; others stay."""
     return array(value, name=name) if isinstance(value, LazyArray) else value

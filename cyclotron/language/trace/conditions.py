@@ -87,11 +87,30 @@ def _of_indices(value: Element) -> Condition | bool | None:
 
 
 def taken(value: Callable[[], object], test: Element | Condition | None, *, holds: bool) -> object:
-    """Evaluate a branch that is taken only where a test holds, or where it does not."""
-    if not isinstance(test, Condition):
+    """Evaluate a branch that is taken only where a test holds, or where it does not.
+
+    Raises
+    ------
+    TraceError
+        CYC104 where it changes an array, as a kernel may that is called in it: it is recorded in any case.
+    """
+    if test is None:
         return value()
-    with active_trace().assuming(test, holds):
-        return value()
+    trace = active_trace()
+    before = [(tensor, tensor.assigned) for tensor in trace.tensors]
+    if isinstance(test, Condition):
+        with trace.assuming(test, holds):
+            result = value()
+    else:
+        result = value()
+    for tensor, assigned in before:
+        if tensor.assigned != assigned:
+            raise trace_error(
+                "CYC104",
+                f"`{tensor.name}` is changed in a part of an expression that Python may leave out",
+                help="call the kernel that changes it in a statement of its own, under an `if`",
+            )
+    return result
 
 
 def as_element(value: Element | Condition | bool) -> Element:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from cyclotron.language.trace.conditions import truth
+from cyclotron.language.trace.trace import active_trace
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import SymbolicArray
 from cyclotron.language.values.condition import Condition, Extremum, Piecewise
@@ -58,6 +61,25 @@ def is_instance(value: Any, kinds: Any) -> bool:
         one = np.zeros((), kind.dtype)[()]
         return isinstance(one.item() if kind.weak else one, kinds)
     return isinstance(value, kinds)
+
+
+def host_items(value: Any) -> Any:
+    """``il.host_items(w)[0] = x``: what holds items, which loops and conditions on data do not change.
+
+    Raises
+    ------
+    TraceError
+        CYC101 for containers and iterators of the host inside of those, which are recorded once.
+    """
+    trace = active_trace()
+    is_recorded_once = len(trace.scopes) > max(trace.entered, 1)
+    if is_recorded_once and isinstance(value, (list, dict, set, bytearray, deque, Iterator)):
+        raise trace_error(
+            "CYC101",
+            f"a `{type(value).__name__}` of the host is changed in a loop or branch, which is recorded once",
+            help="use an array, e.g. `w = cy.zeros(n)` before the loop, or names, which loops carry",
+        )
+    return value
 
 
 def known(value: Any) -> Any:

@@ -1,0 +1,176 @@
+"""Changes of Python's own containers, and in parts of expressions: refused where they would be lost."""
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+
+@cy.kernel
+def counted_in_a_list(u):
+    w = [0]
+    for _ in range(3):
+        w[0] = w[0] + 1
+    return w[0] * u
+
+
+@cy.kernel
+def chosen_in_a_dict(u):
+    w = {"a": 1}
+    if u[0] > 5:
+        w["a"] = 2
+    return w["a"] * u
+
+
+@cy.kernel
+def arrays_in_a_list(u):
+    w = [u * 1]
+    x = u
+    for _ in range(3):
+        w[0] = x
+        x = x + 1
+    return w[0]
+
+
+@cy.kernel
+def doubled_in_a_while(u):
+    w = [u[0]]
+    c = 0
+    while c < 3:
+        w[0] = w[0] * 2
+        c += 1
+    return w[0] * u
+
+
+@cy.kernel
+def made_in_the_loop_and_chosen(u):
+    for k in range(3):
+        w = {"s": u[k]}
+        if u[k] > 1:
+            w["s"] = 9
+        u[k] = w["s"]
+    return u
+
+
+@cy.kernel
+def taken_from_a_list(u):
+    w = [1, 2]
+    x = 0
+    if u[0] > 5:
+        x = w.pop()
+    return len(w) * u + x
+
+
+@cy.kernel
+def taken_from_an_iterator(u):
+    numbers = iter([1, 2, 3])
+    y = 0
+    for _ in range(3):
+        y = y + next(numbers)
+    return y * u
+
+
+LOST = [
+    counted_in_a_list, chosen_in_a_dict, arrays_in_a_list, doubled_in_a_while, made_in_the_loop_and_chosen,
+    taken_from_a_list, taken_from_an_iterator,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kernel", LOST, ids=[one.name for one in LOST])
+def test_changes_of_containers_in_loops_and_branches_are_refused(kernel):
+    with pytest.raises(cy.TraceError, match="of the host is changed in a loop or branch") as caught:
+        kernel(np.array([1.0, 2.0, 4.0]))
+    assert caught.value.code == "CYC101"
+
+
+@cy.kernel
+def changed(x):
+    x[0] += 10
+    x[1] = 7
+    return x[1] + x[0]
+
+
+@cy.kernel
+def in_a_choice(u):
+    y = changed(u) if u[0] > 100 else u[0] * 1
+    return y, u
+
+
+@cy.kernel
+def in_a_test(u):
+    if u[0] > 100 and changed(u) > 3:
+        u[2] = 0
+    return u
+
+
+@cy.kernel
+def in_a_conjunction(u):
+    t = u[0] > 100 and changed(u) > 3
+    return u, t
+
+
+@pytest.mark.parametrize("kernel", [in_a_choice, in_a_test, in_a_conjunction], ids=lambda one: one.name)
+def test_changes_that_python_may_leave_out_are_refused(kernel):
+    with pytest.raises(cy.TraceError, match="`u` is changed in a part of an expression") as caught:
+        kernel(np.array([1.0, 2.0, 4.0]))
+    assert caught.value.code == "CYC104"
+
+
+@cy.kernel
+def made_in_each_iteration(u):
+    y = cy.zeros_like(u)
+    for k in range(3):
+        w = [0, 0]
+        w[0] = u[k]
+        w[1] = w[0] * 2
+        y[k] = w[1]
+    return y
+
+
+@cy.kernel
+def of_values_of_the_host(u):
+    w, d = [0] * 3, {}
+    for k in (0, 1, 2):
+        w[k] = u * k
+        d[k] = w[k] + 1
+    if len(w) > 2:
+        w[0] = u
+    return w[0] + w[1] + w[2] + d[2]
+
+
+@cy.kernel
+def of_a_kernel_that_is_called(x):
+    w = [0, 0]
+    w[0] = x * 2
+    for i in (0, 1):
+        w[i] = x + i
+    return w[0] + w[1]
+
+
+@cy.kernel
+def calls_it_in_a_loop(u):
+    for _ in range(2):
+        u = of_a_kernel_that_is_called(u)
+    return u
+
+
+@cy.kernel
+def changes_in_a_statement(u):
+    y = of_a_kernel_that_is_called(u) if u[0] > 100 else u * 1
+    if changed(u) > 3:
+        u[2] = 0
+    return y, u
+
+
+HELD = [made_in_each_iteration, of_values_of_the_host, calls_it_in_a_loop, changes_in_a_statement]
+
+
+@pytest.mark.parametrize("kernel", HELD, ids=[one.name for one in HELD])
+def test_other_changes_hold(kernel):
+    u = np.array([1.0, 2.0, 4.0])
+    expected = kernel.reference(u.copy())
+    for backend in ("sim", "local"):
+        outputs = cy.run(kernel.compile(u), backend=backend).outputs.values()
+        wholes = expected if isinstance(expected, tuple) else (expected,)
+        for found, right in zip(outputs, wholes, strict=True):
+            np.testing.assert_array_equal(found, right)
