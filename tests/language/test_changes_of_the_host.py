@@ -109,9 +109,22 @@ def in_a_conjunction(u):
     return u, t
 
 
-@pytest.mark.parametrize("kernel", [in_a_choice, in_a_test, in_a_conjunction], ids=lambda one: one.name)
-def test_changes_that_python_may_leave_out_are_refused(kernel):
-    with pytest.raises(cy.TraceError, match="`u` is changed in a part of an expression") as caught:
+@cy.kernel
+def in_a_sum(u):
+    return sum(changed(u) for _ in range(3)), u
+
+
+@cy.kernel
+def in_a_test_of_any(u):
+    return any(changed(u) > 15 for _ in range(3)), u
+
+
+CHANGING = [in_a_choice, in_a_test, in_a_conjunction, in_a_sum, in_a_test_of_any]
+
+
+@pytest.mark.parametrize("kernel", CHANGING, ids=lambda one: one.name)
+def test_changes_in_parts_of_expressions_are_refused(kernel):
+    with pytest.raises(cy.TraceError, match=r"`u` is changed in a (part|term) of a") as caught:
         kernel(np.array([1.0, 2.0, 4.0]))
     assert caught.value.code == "CYC104"
 

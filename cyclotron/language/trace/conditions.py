@@ -96,19 +96,26 @@ def taken(value: Callable[[], object], test: Element | Condition | None, *, hold
     """
     if test is None:
         return value()
-    trace = active_trace()
-    before = [(tensor, tensor.assigned) for tensor in trace.tensors]
-    if isinstance(test, Condition):
-        with trace.assuming(test, holds):
-            result = value()
-    else:
-        result = value()
+
+    def evaluated() -> object:
+        if not isinstance(test, Condition):
+            return value()
+        with active_trace().assuming(test, holds):
+            return value()
+
+    return without_changes(evaluated, "a part of an expression that Python may leave out", "under an `if`")
+
+
+def without_changes(value: Callable[[], object], where: str, instead: str) -> object:
+    """Evaluate what changes no array, as a kernel may that is called in it; else raise CYC104."""
+    before = [(tensor, tensor.assigned) for tensor in active_trace().tensors]
+    result = value()
     for tensor, assigned in before:
         if tensor.assigned != assigned:
             raise trace_error(
                 "CYC104",
-                f"`{tensor.name}` is changed in a part of an expression that Python may leave out",
-                help="call the kernel that changes it in a statement of its own, under an `if`",
+                f"`{tensor.name}` is changed in {where}",
+                help=f"call the kernel that changes it in a statement of its own, {instead}",
             )
     return result
 

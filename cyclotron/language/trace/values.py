@@ -12,7 +12,7 @@ import numpy as np
 
 from cyclotron.language.trace.assign import new_array
 from cyclotron.language.trace.branches import chosen_array
-from cyclotron.language.trace.conditions import Parted, as_element, every, some, taken, truth
+from cyclotron.language.trace.conditions import Parted, as_element, every, some, taken, truth, without_changes
 from cyclotron.language.trace.loops import as_condition, range_domain
 from cyclotron.language.trace.statement import Scope, Statement
 from cyclotron.language.trace.trace import Trace, active_trace
@@ -435,7 +435,11 @@ def _reduce(
             scope.region = intersection(scope.region, condition.region)
             if len(scope.region) > 1:
                 scope.region = _with_points(trace.region(), scope.region)
-        term = _term_of(body, value, kind, scope.region)
+        term = without_changes(
+            lambda: _term_of(body, value, kind, scope.region),
+            "a term of a sum, product, maximum or minimum",
+            "in a loop",
+        )
         if kind not in _NEUTRAL and len(scope.region) > 1:
             term = _fill_gaps(scope, index, term, lambda first: body(_at(value, index, first)))
         if data is not None:
