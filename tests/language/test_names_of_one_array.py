@@ -311,3 +311,29 @@ def test_one_array_under_two_names_is_refused(kernel: cy.Kernel) -> None:
     with pytest.raises(cy.TraceError, match=r"may hold .* array.* changed in place") as error:
         kernel.recurrences(np.ones(3), np.ones(3))
     assert error.value.code == "CYC111"
+
+
+@cy.kernel
+def nested_choice(u, v):
+    y = (v[:-1] if u[0] > 0 else u) if v[1] > 0 else -v[:-1]
+    y[2] = 3
+    y[1] -= v[2]
+    return y
+
+
+@cy.kernel
+def nested_choice_of_new_arrays(u, v):
+    y = (v[:-1] + 1 if u[0] > 0 else u * 2) if v[1] > 0 else -v[:-1]
+    y[2] = 3
+    y[1] -= v[2]
+    return y, v
+
+
+def test_choices_of_choices_may_be_arrays_that_are_there():
+    u, v = np.array([1.0, 2.0, 3.0]), np.array([-3.0, 3.0, -2.0, 2.0])
+    with pytest.raises(cy.TraceError, match="which a condition chooses, may hold the array that `v` is"):
+        nested_choice(u, v)
+    for found, expected in zip(
+        nested_choice_of_new_arrays(u, v), nested_choice_of_new_arrays.reference(u, v), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)

@@ -287,6 +287,10 @@ def chosen_array(what: str, test: Condition | Element, then: Any, other: Any) ->
         CYC122 if their shapes differ, CYC120 if their dtypes do.
     """
     _check_same(what, operand(then), operand(other))
+    then, other = (  # what is chosen already has a place, which may be one of the arrays there are
+        array(one, name="chosen") if isinstance(one, LazyArray) and one.chosen is not None else one
+        for one in (then, other)
+    )
     chosen = _expression("where", (test, then, other))
     both = [operand(value) for value in (then, other)]
     sources = tuple(held_tensor(value) for value in both)
