@@ -337,3 +337,47 @@ def test_choices_of_choices_may_be_arrays_that_are_there():
         nested_choice_of_new_arrays(u, v), nested_choice_of_new_arrays.reference(u, v), strict=True
     ):
         np.testing.assert_array_equal(found, expected)
+
+
+@cy.kernel
+def left_by_a_test_of_the_host(u, m):
+    v = u
+    for _ in range(3):
+        if m < 1:
+            v = v + 1
+            break
+    v *= 2
+    return u, v.copy()
+
+
+@cy.kernel
+def perhaps_not_entered(u, m):
+    w = u + 1
+    v = w
+    c = 0
+    while c < m - 2:
+        w = w + 1
+        c += 1
+    v[0] += 5
+    return w, v.copy()
+
+
+@cy.kernel
+def reversed_in_a_while(u, m):
+    w = u
+    v = w
+    c = 0
+    while c < m:
+        w = w[::-1]
+        c += 1
+    w[0] += 5
+    return u + 0, v + 0, w + 0
+
+
+@pytest.mark.parametrize(
+    "kernel", [left_by_a_test_of_the_host, perhaps_not_entered, reversed_in_a_while], ids=lambda one: one.name
+)
+def test_loops_that_may_end_early_may_leave_names_as_they_were(kernel):
+    with pytest.raises(cy.TraceError, match="which a loop assigns anew, may hold the array") as caught:
+        kernel(np.array([1.0, 2.0, 4.0]), 2)
+    assert caught.value.code == "CYC111"

@@ -183,6 +183,16 @@ class Namespace:
             return result
         return type(result)(self._unjudged) if isinstance(result, complex | np.complexfloating) else result
 
+    def _product_in_place(self, result: Any) -> Any:
+        """A complex product in the array's own dtype, which is rounded more than its operands are."""
+        result = self._unless_infinite(result)
+        if self._noise is None or not np.iscomplexobj(result):
+            return result
+        if isinstance(result, np.ndarray):
+            result[...] = self._blurred(result)
+            return result
+        return self._blurred(result)
+
     def _ordered(self, name: str, a: Any, b: Any) -> Any:
         """Of complex numbers with NaN NumPy orders scalars otherwise than elements of arrays."""
         result = BINARY[name](a, b)
@@ -388,7 +398,7 @@ class _WithNoise(ast.NodeTransformer):
         name = type(node.op).__name__
         if name in ("Mult", "Div", "Pow", "MatMult"):
             node.value = _call("_operand", ast.Constant(name), node.value)
-            return _then(node, "_unless_infinite")
+            return _then(node, "_product_in_place")
         of_name = isinstance(node.target, ast.Name) and name in ("Add", "Sub")
         of_element = isinstance(node.target, ast.Subscript) and name == "Add"
         return _then(node, "_started") if self.loops and (of_name or of_element) else node

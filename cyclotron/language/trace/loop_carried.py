@@ -177,7 +177,7 @@ def update_carried(**pairs: Any) -> None:
         CYC122 if a name gets an array of another shape, CYC120 if of another dtype.
     """
     loop = [scope for scope in active_trace().scopes if scope.index is not None][-1]
-    keep_values(pairs, certain=loop.index if _runs(loop) else None)
+    keep_values(pairs, certain=loop.index if loop.running is None and _runs(loop) else None)
 
 
 def keep_values(pairs: Mapping[str, tuple[Any, Any]], **options: Any) -> None:
