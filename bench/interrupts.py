@@ -26,6 +26,7 @@ from cyclotron.linalg.kernels import matmul as tiled_matmul
 
 BOUND_SECONDS = 0.2
 _sizes = itertools.count(50)
+_timers: list[threading.Timer] = []  # kept: Python ignores what is raised while one is freed
 
 
 @cy.kernel
@@ -101,6 +102,7 @@ def seconds_to_return(activity: Callable[[], object], longest: float) -> float |
         os.kill(os.getpid(), signal.SIGINT)
 
     timer = threading.Timer(random.uniform(0.02, max(0.02, longest)), send)
+    _timers.append(timer)
     finished = 0.0
     try:
         timer.start()
