@@ -321,3 +321,9 @@ def alive(pid):
     except OSError:
         return False
     return state not in "ZX"
+
+
+@pytest.mark.parametrize(("given", "seconds"), [("0.5", 0.5), ("nan", 10), ("-1", 10), ("soon", 10)])
+def test_seconds_that_are_none_are_the_usual_ones(given, seconds, monkeypatch):
+    monkeypatch.setenv("CYCLOTRON_STOPPED_SECONDS", given)
+    assert pool_module._stopped_seconds() == seconds

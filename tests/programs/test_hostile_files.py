@@ -86,3 +86,18 @@ def test_large_numbers_take_no_memory():
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(ROOT), str(Path(__file__).parent)]))
     script = "import test_hostile_files as t; t.read_with_large_numbers()"
     subprocess.run([sys.executable, "-c", script], check=True, env=environment, timeout=300)
+
+
+def test_a_program_that_does_not_fit_in_memory_is_refused(monkeypatch, tmp_path):
+    class Full:
+        class Program:
+            @staticmethod
+            def from_bytes(data):
+                raise MemoryError
+
+    path = tmp_path / "program.cyc"
+    path.write_bytes(b"0123456789")
+    monkeypatch.setattr("cyclotron.compiler.program._core", Full)
+    with pytest.raises(cy.ProgramError, match="10 bytes does not fit in memory") as caught:
+        cy.load(path)
+    assert caught.value.code == "CYC601"

@@ -62,12 +62,12 @@ def _one_long_call(n: int) -> Callable[[], Any]:
     return lambda: cy.run(program, tile, tile.T, backend="local")
 
 
-def _factoring(n: int) -> Callable[[], Any]:
-    matrix = np.random.default_rng(n).random((1000 + n, 1000 + n))
-    return lambda: cy.linalg.qr(matrix)
+def _decomposing(n: int) -> Callable[[], Any]:
+    matrix = np.random.default_rng(n).random((900 + n, 900 + n))
+    return lambda: cy.linalg.eigh(matrix + matrix.T)  # one call of LAPACK
 
 
-@pytest.mark.parametrize("work_of", [_compiling, _refused, _proving, _one_long_call, _factoring])
+@pytest.mark.parametrize("work_of", [_compiling, _refused, _proving, _one_long_call, _decomposing])
 def test_control_comes_back_before_the_work_would_end(work_of: Callable[[int], Callable[[], Any]]) -> None:
     works = [work_of(80 + n) for n in range(7)]  # equal ones would come from the cache
     works[0]()

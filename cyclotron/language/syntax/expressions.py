@@ -28,7 +28,7 @@ _REDUCTIONS: Mapping[object, str] = {
     builtins.all: "all",
 }
 _OBSERVERS = (str, repr, ascii, format, type)
-"""What tells of a value more than a number has: its text, its class."""
+"""Functions that tell of a value more than a number has: its text, its class."""
 _CHANGES_OF_HOST = ("pop", "popitem", "popleft", "setdefault")
 """Methods of Python's containers that change them and give a value."""
 _EXTREMA: Mapping[object, str] = {builtins.max: "maximum", builtins.min: "minimum"}

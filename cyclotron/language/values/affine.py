@@ -203,8 +203,7 @@ class Affine:
 
     def _number(self, op: str, *values: object) -> Any:
         """Apply an operator to this and a number that is no form: the result is none either."""
-        forms = (value if form is None else form for value in values for form in (affine(value),))
-        return dispatch.call("operate_on_forms", op, *forms)
+        return dispatch.call("operate_on_forms", op, *values)
 
     def __mod__(self, modulus: object) -> Any:
         return dispatch.call("remainder_of_form", self, modulus)

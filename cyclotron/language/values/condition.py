@@ -511,7 +511,7 @@ _ROUNDED: dict[str, Callable[[float], int]] = {
     "greater_equal": math.ceil,
 }
 dispatch.implement(
-    operate_on_forms=_operate,
+    operate_on_forms=_operate_on_integers,
     remainder_of_form=_remainder,
     quotient_of_form=_quotient,
     compare_form=_compare_form,
