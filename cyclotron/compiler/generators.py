@@ -12,12 +12,11 @@ from cyclotron.support.errors import BackendUnavailable
 
 Generator = Callable[[dict[str, Any]], str]
 
-_HEADER_BYTES = 24  # magic number, version and checksum
-
 
 def decoded(program: _core.Program) -> dict[str, Any]:
     """Return a program as plain data; see `cyclotron.Program.decoded`."""
-    data: dict[str, Any] = json.loads(program.to_bytes()[_HEADER_BYTES:])
+    file = program.to_bytes()[20:]  # of the header only the length of the text, if values of constants follow
+    data: dict[str, Any] = json.loads(file[4:][: int.from_bytes(file[:4], "little") or None])
     return data
 
 

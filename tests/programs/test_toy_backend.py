@@ -37,6 +37,22 @@ def test_the_decoded_program_is_all_that_a_backend_needs(case):
         np.testing.assert_array_equal(found[name], expected[name])
 
 
+def test_programs_with_constants_of_the_host_are_decoded():
+    weights = np.arange(6.0)
+
+    @cy.kernel
+    def scaled(x):
+        y = cy.empty_like(x)
+        for i in range(len(x)):
+            y[i] = weights[i] * x[i]
+        return y
+
+    x = np.random.default_rng(0).random(6)
+    program = scaled.compile(x)
+    assert program.constants
+    np.testing.assert_array_equal(outputs(program)["y"], weights * x)
+
+
 @pytest.mark.parametrize("recipe", [cy.schedules.output_stationary, cy.schedules.cannon, cy.schedules.summa])
 def test_tiles_of_several_sizes(recipe):
     rng = np.random.default_rng(0)
