@@ -29,8 +29,10 @@ def rename(tree, rng):
     names = sorted({node.id for node in ast.walk(tree) if isinstance(node, ast.Name)})
     names += [argument.arg for argument in tree.body[0].args.args if argument.arg not in names]
     keep = {"cy", "np", "range", "sum", "n", "m", "len"}
-    small = iter(rng.sample(_NAMES, len(_NAMES)))
-    large = iter(rng.sample(_TENSORS, len(_TENSORS)))
+    small, large = (
+        iter([name for name in rng.sample(pool, len(pool)) if name not in names])
+        for pool in (_NAMES, _TENSORS)
+    )
     new = {
         name: next(large if name[0].isupper() else small)
         for name in names
