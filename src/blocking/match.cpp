@@ -62,7 +62,7 @@ class Matcher {
     for (const auto& flags : used) {
       if (std::ranges::find(flags, false) != flags.end()) return std::nullopt;
     }
-    if (!any) return std::nullopt;
+    if (!any || !binds_all()) return std::nullopt;
     auto residual = merge(anchor_, residuals);
     if (!residual) return std::nullopt;
     found_.residual = std::move(*residual);
@@ -73,6 +73,16 @@ class Matcher {
  private:
   static bool is_zero(const DefinedPiece& piece) {
     return !piece.residual && piece.constant == 0 && piece.terms.empty();
+  }
+  /// Tells whether the tiles of all factors are known: of tiles of one row or column, sums that hold some are empty.
+  [[nodiscard]] bool binds_all() const {
+    const auto bound = [&](const DefinedFactor& factor) { return found_.tiles.contains(factor.role); };
+    return std::ranges::all_of(definition_.pieces, [&](const DefinedPiece& piece) {
+      return std::ranges::all_of(piece.divisors, bound) &&
+             std::ranges::all_of(piece.terms, [&](const DefinedTerm& term) {
+               return std::ranges::all_of(term.factors, bound);
+             });
+    });
   }
   /// Nothing computes these elements, and whatever is there is right.
   static bool is_free(const Cell& cell, const poly::Set& points) {

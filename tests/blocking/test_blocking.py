@@ -7,6 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 from loading import kernel_of
+from mutations import plain
 from texts import TEXTS, arguments
 
 import cyclotron as cy
@@ -145,6 +146,25 @@ def kernel(A, x):
     given, expected = arguments("matvec", 5, 7)
     result = cy.run(kernel.compile(*given, schedule=ONE, tile=2)).output
     np.testing.assert_allclose(result, 1 - expected)
+
+
+@pytest.mark.parametrize(
+    "term", ["A[i, j] / x[i]", "x[i] / A[i, j]", "1.0 / A[i, j]", "A[i, j] * x[i] / A[i, i]", "x[i] / x[j]"]
+)
+@pytest.mark.parametrize("rest", ["", " / x[j]", " + 1.0 / x[j]"])
+def test_sums_of_quotients_are_no_solves(term, rest):
+    text = f"""
+def kernel(A, x):
+    y = cy.empty(A.shape[1])
+    for j in range(A.shape[1]):
+        y[j] = sum({term} for i in range(A.shape[0])){rest}
+    return y
+"""
+    kernel, random = kernel_of(text), np.random.default_rng(0)
+    given = random.random((5, 5)) + 1, random.random(5) + 1
+    for tile in (1, 2, 5):
+        result = cy.run(kernel.compile(*given, schedule=ONE, tile=tile)).output
+        np.testing.assert_allclose(result, *plain(text, *given), rtol=1e-12)
 
 
 def test_arrays_that_go_on_after_the_loops_end_are_refused_where_they_end_inside_of_a_tile():
