@@ -19,7 +19,7 @@ from cyclotron.support.tables import html_table
 
 _MOST = (1 << 31) - 1
 
-# The elements that each mask keeps.
+# The elements that each mask keeps; one of another kind keeps all.
 _KEEPS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "lower": np.tril,
     "upper": np.triu,
@@ -116,7 +116,7 @@ class Blocking:
                 code="CYC231",
                 help="leave out `tile`, which compiles the kernel on scalars",
             )
-        masks = {mask.name: _KEEPS[mask.kind](np.ones(mask.shape, dtype=bool)) for mask in self._core.masks}
+        masks = {m.name: _KEEPS.get(m.kind, np.asarray)(np.ones(m.shape, bool)) for m in self._core.masks}
         return Recurrences(self._core.system, {**self._constants, **masks})
 
     def explain(self) -> str:

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <optional>
 
 #include <cyclotron/recurrence/sets.hpp>
@@ -27,19 +29,36 @@ bool has_own(const Cell& cell) {
   });
 }
 
-/// Cuts cells where a term that is no sum, or a sum for some elements of a product's tiles, is in some of their tiles only.
+/// Tells whether a term has an element for each row and column of a tile: numbers alone are no tile.
+bool fills(const Cell& cell, const TileTerm& term) {
+  const auto has = [&](std::size_t axis, std::int64_t length) {
+    return length == 1 || std::ranges::any_of(term.factors, [axis](const TileFactor& factor) {
+             return factor.row.coefficients[axis] != 0 || factor.column.coefficients[axis] != 0;
+           });
+  };
+  return has(0, cell.rows) && has(1, cell.columns);
+}
+
+/// Cuts cells where a term that is no sum, a sum for some elements of a product's tiles, or all that fills a tile is in
+/// some of their tiles only.
 std::vector<Cell> with_whole_terms(std::vector<Cell> cells) {
   const auto splitting = [](const Cell& cell) -> std::optional<poly::Set> {
     const bool own = has_own(cell);
+    bool filled = false;
+    std::optional<poly::Set> parts;
     for (const auto& piece : cell.pieces) {
       for (const auto& term : piece.terms) {
-        // A sum over none is 0.
-        if (!term.sums.empty() && (own || term.inner.project({0, 1}) == piece.inner)) continue;
         auto tiles = project_first(term.tiles, cell.tiles.dimensions());
-        if (!cell.tiles.is_subset(tiles)) return tiles;
+        const bool everywhere = cell.tiles.is_subset(tiles);
+        filled = filled || (everywhere && fills(cell, term));
+        if (everywhere) continue;
+        // A sum over none is 0.
+        const bool adds = !term.sums.empty() && (own || term.inner.project({0, 1}) == piece.inner);
+        if (!adds) return tiles;
+        if (!parts) parts = std::move(tiles);
       }
     }
-    return std::nullopt;
+    return filled ? std::nullopt : parts;
   };
   const auto restricted = [](const Cell& cell, const poly::Set& tiles) {
     auto part = cell;
@@ -65,6 +84,57 @@ std::vector<Cell> with_whole_terms(std::vector<Cell> cells) {
   }
   std::ranges::reverse(done);
   return done;
+}
+
+/// The points as disjoint sets of plain bounds.
+std::vector<poly::Set> disjoint_parts(const poly::Set& points) {
+  const auto conjunctions = points.conjunctions();
+  if (!conjunctions || conjunctions->size() <= 1) return {points};
+  std::vector<poly::Set> parts;
+  auto left = points;
+  for (const auto& one : *conjunctions) {
+    auto part = left.intersect(poly::Set::where(points.context(), points.dimensions(), one)).coalesce();
+    left = left.subtract(part);
+    if (!part.is_empty()) parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+/// Leaves out products with tiles of zeros, which are numbers and no tiles; tells whether there were any.
+bool drop_zeros(std::vector<Cell>& cells) {
+  std::map<TensorId, poly::Set> zeros;
+  for (const auto& cell : cells) {
+    if (!std::ranges::all_of(cell.pieces, [](const TilePiece& piece) { return piece.terms.empty(); }))
+      continue;
+    const auto known = zeros.find(cell.tensor);
+    zeros.insert_or_assign(cell.tensor, known == zeros.end() ? cell.tiles : known->second.unite(cell.tiles));
+  }
+  bool any = false;
+  const auto without = [&](TileTerm term) {
+    auto tiles = term.tiles;
+    for (const auto& factor : term.factors) {
+      const auto zero = zeros.find(factor.tensor);
+      if (zero == zeros.end() || factor.inverse) continue;
+      tiles = tiles.subtract(zero->second.preimage(factor.tile, tiles.dimensions()));
+    }
+    if (term.tiles.is_subset(tiles)) return std::vector<TileTerm>{std::move(term)};
+    any = true;
+    std::vector<TileTerm> parts;
+    for (auto& part : disjoint_parts(tiles.coalesce())) {
+      if (part.is_empty()) continue;
+      parts.push_back(term);
+      parts.back().tiles = std::move(part);
+    }
+    return parts;
+  };
+  for (auto& cell : cells) {
+    for (auto& piece : cell.pieces) {
+      std::vector<TileTerm> left;
+      for (auto& term : piece.terms) std::ranges::move(without(std::move(term)), std::back_inserter(left));
+      piece.terms = std::move(left);
+    }
+  }
+  return any;
 }
 
 bool divides(const Cell& cell) {
@@ -146,7 +216,8 @@ class Blocker {
     const auto tiling = choose_tiles(system_, form, sizes_);
     auto cells = cut(system_, form, tiling, context_);
     mark_own(system_, cells);
-    cells = with_whole_terms(std::move(cells));
+    do cells = with_whole_terms(std::move(cells));
+    while (drop_zeros(cells));
     TileSystem tiles(system_, form, tiling, cells);
     Blocking result;
     result.indices = tiling.classes;

@@ -99,23 +99,28 @@ ExprId Emitter::mask(Mask mask, TensorId tensor, const std::vector<poly::Affine>
   const auto &row = index[rank - 2], &column = index[rank - 1];
   if (of.tile[rank - 2] != of.tile[rank - 1] || !equal_on(tiles, row, column))
     refuse(span_, "a triangle of a tile counts that is not on the diagonal of its matrix");
-  MaskInput wanted{"", name_of(mask), {of.shape[rank - 2], of.shape[rank - 1]}};
-  wanted.name = fmt::format("mask_{}_{}_by_{}", wanted.kind, fmt::join(wanted.shape, "x"), of.tile[rank - 2]);
-  const auto same = [&](const recurrence::Tensor& other) { return other.name == wanted.name; };
-  auto known = std::ranges::find_if(system_.tensors, same);
-  const auto id = static_cast<std::size_t>(known - system_.tensors.begin());
+  const auto tile = of.tile[rank - 2];
+  return constant_input(name_of(mask), {of.shape[rank - 2], of.shape[rank - 1]}, {tile, tile}, {row, column});
+}
+
+ExprId Emitter::constant_input(std::string kind, std::vector<std::int64_t> shape,
+                               std::vector<std::int64_t> tile, const std::vector<poly::Affine>& index) {
+  const auto name =
+      fmt::format("mask_{}_{}_by_{}", kind, fmt::join(shape, "x"),
+                  kind == "all" ? fmt::format("{}", fmt::join(tile, "x")) : fmt::to_string(tile[0]));
+  const auto known = std::ranges::find(system_.tensors, name, &recurrence::Tensor::name);
+  const TensorId id(static_cast<std::size_t>(known - system_.tensors.begin()));
   if (known == system_.tensors.end()) {
-    const auto tile = of.tile[rank - 2];
-    system_.tensors.push_back({wanted.name,
-                               operators::DType::boolean,
-                               recurrence::Role::input,
-                               wanted.shape,
-                               {tile, tile},
-                               true,
-                               span_});
-    masks_.push_back(std::move(wanted));
+    system_.tensors.push_back(
+        {name, operators::DType::boolean, recurrence::Role::input, shape, std::move(tile), true, span_});
+    masks_.push_back({name, std::move(kind), std::move(shape)});
   }
-  return access(TensorId(id), {row, column});
+  return access(id, index);
+}
+
+ExprId Emitter::filled(ExprId number, TensorId tensor, const std::vector<poly::Affine>& index) {
+  const auto of = system_.at(tensor);
+  return apply(Op::where, {constant_input("all", of.shape, of.tile, index), number, constant(0)});
 }
 
 ExprId Emitter::masked(ExprId expr, Mask keep, TensorId tensor, const std::vector<poly::Affine>& index,

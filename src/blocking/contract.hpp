@@ -29,10 +29,13 @@ class Emitter {
   /// Requires: on `tiles`, these are on the tensor's diagonal, else throws LegalityError CYC231.
   recurrence::ExprId masked(recurrence::ExprId expr, Mask keep, TensorId tensor,
                             const std::vector<poly::Affine>& index, const poly::Set& tiles);
-  /// The same with another expression in the place of zeros.
+  /// A number as the tiles of a tensor at `index`: operators take it for one of 1x1.
+  recurrence::ExprId filled(recurrence::ExprId number, TensorId tensor,
+                            const std::vector<poly::Affine>& index);
+  /// The same as `masked` with another expression in the place of zeros.
   recurrence::ExprId chosen(Mask keep, recurrence::ExprId expr, recurrence::ExprId rest, TensorId tensor,
                             const std::vector<poly::Affine>& index, const poly::Set& tiles);
-  /// The same with ones on the diagonal.
+  /// The same as `masked` with ones on the diagonal.
   recurrence::ExprId with_ones(recurrence::ExprId expr, Mask keep, TensorId tensor,
                                const std::vector<poly::Affine>& index, const poly::Set& tiles);
 
@@ -50,6 +53,9 @@ class Emitter {
  private:
   recurrence::ExprId mask(Mask mask, TensorId tensor, const std::vector<poly::Affine>& index,
                           const poly::Set& tiles);
+  /// Reads a constant input of these tiles.
+  recurrence::ExprId constant_input(std::string kind, std::vector<std::int64_t> shape,
+                                    std::vector<std::int64_t> tile, const std::vector<poly::Affine>& index);
 
   System& system_;
   std::vector<MaskInput>& masks_;

@@ -204,13 +204,12 @@ TileSystem::Total TileSystem::total(Emitter& emitter, const Cell& cell, const st
     return std::tuple(one.extent != Extent::whole, !one.term.sums.empty(), one.term.coefficient < 0);
   });
   std::optional<ExprId> result;
-  auto all = Extent::number, sometimes = Extent::number;
+  auto all = Extent::number;
   for (const auto& [term, node, ranges, extent] : summands) {
     // A sum over tiles that some tiles have none of is nothing there, whatever is added to it.
     const bool everywhere =
         ranges == 0 || cell.tiles.is_subset(project_first(term.tiles, cell.tiles.dimensions()));
     if (everywhere) all = std::max(all, extent);
-    sometimes = std::max(sometimes, extent);
     const bool less = term.coefficient < 0;
     const bool onward = ranges == 1 && result && extent == Extent::whole;
     const operators::Flags flags = onward ? operators::Flags{operators::onward} : 0U;
@@ -219,8 +218,6 @@ TileSystem::Total TileSystem::total(Emitter& emitter, const Cell& cell, const st
     else
       result = less ? emitter.apply(Op::negative, {node.expr}) : node.expr;
   }
-  // Zeros and numbers are added to whole tiles.
-  if (all == Extent::number) all = sometimes;
   return {result.value_or(emitter.constant(0)), all};
 }
 
@@ -240,6 +237,14 @@ TileSystem::Total TileSystem::piece(Emitter& emitter, const Cell& cell, const Ti
     expr = emitter.apply(Op::sqrt, {expr});
   }
   return {expr, extent};
+}
+
+/// Operators read tiles: a number becomes one.
+ExprId TileSystem::whole_tile(Emitter& emitter, const Cell& cell, const Total& total, const Span& span) {
+  if (total.extent == Extent::whole || cell.rows * cell.columns == 1) return total.expr;
+  if (total.extent == Extent::part) refuse_part(span);
+  const auto rank = cell.tiles.dimensions();
+  return emitter.filled(total.expr, cell.tensor, identity_forms(rank, rank));
 }
 
 void TileSystem::add(std::size_t number, const Cell& cell) {
@@ -271,8 +276,8 @@ void TileSystem::add(std::size_t number, const Cell& cell) {
     auto whole = group;
     whole.terms = merge(cell, {group}).value();
     auto [expr, extent] = piece(emitter, cell, whole);
-    if (extent == Extent::part && mask == Mask::all) refuse_part(group.span);
     const auto rank = cell.tiles.dimensions();
+    if (mask == Mask::all) expr = whole_tile(emitter, cell, {expr, extent}, group.span);
     expr = emitter.masked(expr, mask, cell.tensor, identity_forms(rank, rank), cell.tiles);
     result = result ? emitter.apply(Op::add, {*result, expr}) : expr;
   }
@@ -338,10 +343,10 @@ void TileSystem::add(std::size_t number, const Component& component, const Match
   const Span span = cell.pieces.front().span;
   Emitter emitter(tiles_, masks_, span);
   const bool inverse = match.definition.recipe == Recipe::inverse;
-  const auto [residual, extent] = inverse ? Total{} : total(emitter, cell, match.residual, span);
-  if (!inverse && extent != Extent::whole && cell.rows * cell.columns > 1) refuse_part(span);
   check_ends(emitter, cell, match);
-  auto expr = solved(emitter, match, residual);
+  auto expr = inverse ? solved(emitter, match, {})
+                      : solved(emitter, match,
+                               whole_tile(emitter, cell, total(emitter, cell, match.residual, span), span));
   if (match.kept) expr = with_kept(emitter, cell, *match.kept, expr);
   if (!other) {
     equation(number, cell, expr, emitter, span);

@@ -49,6 +49,8 @@ class TileSystem {
 
   Summand summand(Emitter& emitter, const Cell& cell, TileTerm term, const Span& span);
   Total total(Emitter& emitter, const Cell& cell, const std::vector<TileTerm>& terms, const Span& span);
+  static recurrence::ExprId whole_tile(Emitter& emitter, const Cell& cell, const Total& total,
+                                       const Span& span);
   Total piece(Emitter& emitter, const Cell& cell, const TilePiece& piece);
   recurrence::ExprId with_kept(Emitter& emitter, const Cell& cell, const TilePiece& kept,
                                recurrence::ExprId expr);

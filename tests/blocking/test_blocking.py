@@ -148,6 +148,64 @@ def kernel(A, x):
     np.testing.assert_allclose(result, 1 - expected)
 
 
+@pytest.mark.parametrize("tile", [1, 2, 3])
+def test_tiles_of_zeros_are_in_no_product(tile):
+    kernel = kernel_of("""
+def kernel(A, B):
+    n = A.shape[0]
+    L = cy.zeros_like(A)
+    C = cy.empty_like(A)
+    for i in range(n):
+        for j in range(i + 1):
+            L[i, j] = sum(A[i, k] * B[k, j] for k in range(n))
+    for i in range(n):
+        for j in range(n):
+            C[i, j] = sum(L[i, k] * L[j, k] for k in range(n))
+    return C
+""")
+    random = np.random.default_rng(0)
+    for n in (2, 5, 6):
+        a, b = random.random((2, n, n))
+        lower = np.tril(a @ b)
+        np.testing.assert_allclose(
+            cy.run(kernel.compile(a, b, schedule=ONE, tile=tile)).output, lower @ lower.T
+        )
+
+
+@pytest.mark.parametrize("tile", [1, 2, 3])
+def test_operators_have_tiles_where_elements_are_one_number(tile):
+    solve = kernel_of("""
+def kernel(L, B):
+    X = cy.empty_like(B)
+    for i in range(B.shape[0]):
+        for r in range(B.shape[1]):
+            X[i, r] = 3.0 - sum(L[i, j] * X[j, r] for j in range(i))
+    return X
+""")
+    product = kernel_of("""
+def kernel(A, B):
+    X = cy.empty_like(B)
+    Y = cy.empty_like(B)
+    for i in range(B.shape[0]):
+        for r in range(B.shape[1]):
+            X[i, r] = 3.0 + sum(A[i, j] * B[j, r] for j in range(i))
+    for i in range(B.shape[0]):
+        for r in range(B.shape[1]):
+            Y[i, r] = sum(A[i, j] * X[j, r] for j in range(B.shape[0]))
+    return Y
+""")
+    random = np.random.default_rng(0)
+    for n, m in ((2, 5), (5, 2), (6, 6)):
+        a, b = random.random((n, n)), random.random((n, m))
+        below = np.tril(a, -1)
+        for kernel, wanted in (
+            (solve, np.linalg.solve(below + np.eye(n), np.full((n, m), 3.0))),
+            (product, a @ (3 + below @ b)),
+        ):
+            result = cy.run(kernel.compile(a, b, schedule=ONE, tile=tile)).output
+            np.testing.assert_allclose(result, wanted, rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     "term", ["A[i, j] / x[i]", "x[i] / A[i, j]", "1.0 / A[i, j]", "A[i, j] * x[i] / A[i, i]", "x[i] / x[j]"]
 )

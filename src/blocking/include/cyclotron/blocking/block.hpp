@@ -33,7 +33,8 @@ struct IndexClass {
   std::string reason;       ///< Of a tile that is not as asked for.
 };
 
-/// A constant input of truth values that keeps a triangle of tiles: `kind` is lower, upper, below, above or diagonal.
+/// A constant input of truth values that keeps a triangle of tiles, or all of them: `kind` is lower, upper, below, above,
+/// diagonal or all.
 struct MaskInput {
   std::string name;
   std::string kind;
