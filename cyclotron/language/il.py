@@ -35,6 +35,7 @@ from cyclotron.language.trace.conversions import converted, host_items, is_insta
 from cyclotron.language.trace.early_exit import bound_reached as unfinished
 from cyclotron.language.trace.early_exit import break_if as stop
 from cyclotron.language.trace.early_exit import loop_flag as running
+from cyclotron.language.trace.loop_carried import as_it_was, later
 from cyclotron.language.trace.loop_carried import loop_carried as kept
 from cyclotron.language.trace.loop_carried import update_carried as keep
 from cyclotron.language.trace.loop_parts import loop_parts as parts
@@ -88,6 +89,7 @@ __all__ = [
     "any_of",
     "arctan2",
     "array",
+    "as_it_was",
     "branches",
     "captured",
     "changed",
@@ -115,6 +117,7 @@ __all__ = [
     "keep",
     "kept",
     "known",
+    "later",
     "log",
     "log1p",
     "loop",

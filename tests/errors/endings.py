@@ -110,6 +110,8 @@ def over_values_until_data(x):
 def item_after_the_loop(x):
     y = cy.zeros_like(x)
     for v in x:
+        if v > 3:
+            break
         y += v
     y[0] = v  # error: CYC111
     return y

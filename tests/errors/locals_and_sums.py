@@ -29,8 +29,9 @@ def type_changes_again(x):
 def last_value(x):
     X = cy.empty_like(x)
     for i in range(len(x)):
-        value = x[i]
-        X[i] = value
+        for j in range(i):
+            value = x[j]
+            X[i] = value
     X[0] = value  # error: CYC111
     return X
 

@@ -119,7 +119,53 @@ def no_array_before(x):
     return s
 
 
-@pytest.mark.parametrize("kernel", [another_name, another_name_by_elements, no_array_before])
+@cy.kernel
+def swapped(x):
+    w = x * 1
+    v = x
+    for k in range(3):
+        if len(x) > 100:
+            break
+        v, w = w, v
+    w[1:] = 3
+    return x + 0
+
+
+@cy.kernel
+def changed_where_it_ends(x):
+    w = x
+    y = x
+    for k in range(1):
+        if y[0] > 4:
+            break
+        y, w = w, y
+        w[0] += w[1]
+    return y + 0, w + 0
+
+
+@cy.kernel
+def index_of_sums(x):
+    k = 5
+    s = 0.0
+    for k in range(2):
+        s += x[k]
+    return x * k + s
+
+
+@cy.kernel
+def index_of_no_statement(x):
+    for k in range(2):
+        pass
+    return x * k
+
+
+REFUSED = [
+    another_name, another_name_by_elements, no_array_before, swapped, changed_where_it_ends, index_of_sums,
+    index_of_no_statement,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kernel", REFUSED, ids=lambda one: one.name)
 def test_refusals(kernel):
     with pytest.raises(cy.TraceError, match="CYC111"):
         kernel(np.arange(2.0))

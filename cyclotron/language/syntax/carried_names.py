@@ -39,11 +39,33 @@ def updated_in_place(body: Sequence[ast.AST]) -> set[str]:
     return names.difference(part.id for part in stored if id(part) not in own)
 
 
+def certain_names(body: Sequence[ast.stmt]) -> set[str]:
+    """The names that each iteration assigns, where loops in it over ranges have iterations."""
+    found: set[str] = set()
+    for one in body:
+        if isinstance(one, (ast.Assign, ast.AnnAssign)) and one.value is not None:
+            targets = one.targets if isinstance(one, ast.Assign) else [one.target]
+            parts = [part for target in targets for part in walk(target)]
+            found |= {
+                part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+            }
+        elif isinstance(one, ast.For) and not any(isinstance(part, ast.Break) for part in walk(one)):
+            found |= certain_names(one.body)
+    return found
+
+
 def names_after(function: ast.FunctionDef, line: int) -> set[str]:
     """The names that a function reads in the text after a line before it assigns them there."""
     after = [one for one in function.body if _end(one) > line]
     parts = [part for one in after for part in [*_updated(one), *_in_order(one)]]
     return read_first(part for part in parts if part.lineno > line)
+
+
+def next_reading(function: ast.FunctionDef, node: ast.stmt, identifier: str) -> ast.Name:
+    """The first reading of a name in the text after a statement."""
+    parts = (part for part in walk(function) if isinstance(part, ast.Name) and part.lineno > _end(node))
+    own = (part for part in parts if part.id == identifier and isinstance(part.ctx, ast.Load))
+    return min(own, key=lambda part: (part.lineno, part.col_offset))
 
 
 def names_perhaps_after(function: ast.FunctionDef, node: ast.stmt, around: Sequence[ast.stmt]) -> set[str]:
@@ -100,8 +122,13 @@ def before(
     like: ast.AST,
     numbers: Collection[str] = (),
     in_place: Collection[str] = (),
+    *,
+    later: bool = False,
 ) -> list[ast.stmt]:
-    """`u_kept = u = il.kept(u, name="u")` for each name; `names` has both. Numbers stay what they are."""
+    """`u_kept = u = il.kept(u, name="u")` for each name; `names` has both. Numbers stay what they are.
+
+    With `later` as `u_kept = il.later(name="u")`, for names that hold nothing yet.
+    """
     result: list[ast.stmt] = []
     for one, kept_one in names.items():
         targets: list[ast.expr] = [name(kept_one, store=True)]
@@ -111,6 +138,8 @@ def before(
         if one not in numbers:
             targets.append(name(one, store=True))
         kept = call(il, "kept", [name(one)], words(name=one, **options))
+        if later:
+            kept = call(il, "later", [], words(name=one))
         result.append(located(ast.Assign(targets=targets, value=kept), like))
     return result
 
@@ -129,14 +158,14 @@ def after(
 ) -> list[ast.stmt]:
     """`u = u_kept` for each name; `s = s_kept[()]`, the element, for those that held numbers.
 
-    With `il` the element of a copy, which stays what it is where the loop ends early.
+    With `il` as `il.as_it_was(s_kept, name="s")`, which stays what it is where the loop ends early.
     """
     result: list[ast.stmt] = []
     for one, kept_one in names.items():
         value: ast.expr = name(kept_one)
         if il:
-            value = call(il, "array", [call(kept_one, "copy", [])], words(name=one))
-        if one in numbers:
+            value = call(il, "as_it_was", [value], words(name=one))
+        elif one in numbers:
             value = ast.Subscript(value=value, slice=ast.Tuple(elts=[], ctx=ast.Load()), ctx=ast.Load())
         result.append(located(ast.Assign(targets=[name(one, store=True)], value=value), like))
     return result

@@ -68,7 +68,7 @@ def while_loop(state: RewriteState, node: ast.While) -> list[ast.stmt]:
     body = _body(state, node.body, index, early_exit, test=node.test)
     steps = ast.Constant(state.max_steps)
     result = _loop(state, node.test, node, index, [steps], early_exit, body, goes_on)
-    arguments = [name(early_exit.flag), state.test(node.test), copied(steps)]
+    arguments = [name(early_exit.flag), function_of([], state.test(node.test)), copied(steps)]
     return [*result, located(ast.Expr(value=call(state.il, "unfinished", arguments)), node.test)]
 
 
@@ -174,6 +174,7 @@ def _over_range(state: RewriteState, node: ast.For) -> list[ast.stmt]:
     node = state.arrays.with_updates(node)
     sums = _local_sums(state, node, index, bounds)
     if sums is not None:
+        state.names.leave_loop([ast.copy_location(name(index), node.target)])
         return sums
     new_bounds = [state.rewrite(bound) for bound in bounds]
     breaks = any(isinstance(one, ast.Break) for one in jumps(node.body))
@@ -183,7 +184,9 @@ def _over_range(state: RewriteState, node: ast.For) -> list[ast.stmt]:
     return _loop(state, node.iter, node, index, new_bounds, early_exit, body)
 
 
-def _early_exit(state: RewriteState, node: ast.stmt, repeated: Sequence[ast.AST], flag: str) -> EarlyExit:
+def _early_exit(
+    state: RewriteState, node: ast.For | ast.While, repeated: Sequence[ast.AST], flag: str
+) -> EarlyExit:
     """The names that a loop carries, with those of the arrays that keep them.
 
     A loop that may end early, which has a flag, keeps also what those around it carry: only what is kept
@@ -200,7 +203,9 @@ def _early_exit(state: RewriteState, node: ast.stmt, repeated: Sequence[ast.AST]
     found = carried_names.carried_names(repeated, state.arrays, needed | outer)
     in_place = {one for one in numbers & carried_names.updated_in_place(repeated) if one in state.arrays}
     kept = {one: state.unused(f"{one}_kept") for one in sorted({*found, *numbers})}
-    return EarlyExit(flag, kept, numbers, in_place)
+    first = set() if flag else (carried_names.certain_names(node.body) & after) - kept.keys() - state.of_host
+    later = {one: state.unused(f"{one}_kept") for one in sorted(first)}
+    return EarlyExit(flag, kept, numbers, in_place, later)
 
 
 def _check_read_again(state: RewriteState, node: ast.stmt, numbers: Collection[str]) -> None:
@@ -237,11 +242,15 @@ def _body(
         first += carried_names.after(arrays, test or body[0])
     if test is not None:
         first.append(located(_break_where(state, test, negated=True), test))
-    result = [*first, *state.block(body), *carried_names.within(state.il, early_exit.carried, body)]
+    kept = {**early_exit.carried, **early_exit.later}
+    result = [*first, *state.block(body), *carried_names.within(state.il, kept, body)]
     state.exits.pop()
     state.loop_names.pop()
     state.indices.pop()
     state.names.leave_loop(assigned)
+    for one in early_exit.later:
+        state.names.store(one, symbolic=True)
+        state.arrays.declare_perhaps(one)
     return result
 
 
@@ -261,6 +270,7 @@ def _loop(
     """
     numbers, kept = early_exit.numbers, early_exit.carried
     before = carried_names.before(state.il, kept, head, numbers, early_exit.in_place)
+    before += carried_names.before(state.il, early_exit.later, head, early_exit.later, later=True)
     options: list[ast.keyword] = []
     if early_exit.flag:
         running = call(state.il, "running", [], words(name=index))
@@ -279,7 +289,11 @@ def _loop(
         each = with_node(ast.copy_location(name(part), head), body, at)
         block = ast.For(target=name(part, store=True), iter=opened, body=[each], orelse=[])
         block = located(block, head)
-    return [*before, block, *carried_names.after(kept, head, numbers)]
+    rest = carried_names.after(kept, head, numbers)
+    for one, place in early_exit.later.items():
+        read = carried_names.next_reading(state.source.node, node, one)
+        rest += carried_names.after({one: place}, read, early_exit.later)
+    return [*before, block, *rest]
 
 
 def _break_where(state: RewriteState, test: ast.expr, *, negated: bool = False) -> ast.stmt:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cyclotron.language.syntax.array_names import ArrayNames
@@ -32,6 +32,8 @@ class EarlyExit:
         Those of them that hold numbers before the loop, or may.
     in_place : collection of str
         Those of them that the loop changes in place where they turn out to be arrays.
+    later : dict of str to str
+        For each name that only the loop assigns and that is read after it, the one of its last value.
     unrolled : int or None
         Of a loop that Python runs while tracing, under how many conditions on indices it stands.
     loop : ast.For or None
@@ -42,6 +44,7 @@ class EarlyExit:
     carried: dict[str, str]
     numbers: Collection[str] = ()
     in_place: Collection[str] = ()
+    later: Mapping[str, str] = field(default_factory=dict)
     unrolled: int | None = None
     loop: ast.For | None = None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from cyclotron.language.values.operations import apply
 from cyclotron.language.values.scalars import as_python, converted, explicit_cast, truth_number
 from cyclotron.language.values.source_span import here, trace_error
 from cyclotron.support.errors import TraceError
+
+_Value = TypeVar("_Value")
 
 
 class Parted(Choose):
@@ -106,7 +108,7 @@ def taken(value: Callable[[], object], test: Element | Condition | None, *, hold
     return without_changes(evaluated, "a part of an expression that Python may leave out", "under an `if`")
 
 
-def without_changes(value: Callable[[], object], where: str, instead: str) -> object:
+def without_changes(value: Callable[[], _Value], where: str, instead: str) -> _Value:
     """Evaluate what changes no array, as a kernel may that is called in it; else raise CYC104."""
     before = [(tensor, tensor.assigned) for tensor in active_trace().tensors]
     result = value()

@@ -8,9 +8,10 @@ that they are those with which Python leaves the loop.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
-from cyclotron.language.trace.conditions import as_element, both, truth
+from cyclotron.language.trace.conditions import as_element, both, truth, without_changes
 from cyclotron.language.trace.loop_carried import keep_values
 from cyclotron.language.trace.loop_parts import known_test
 from cyclotron.language.trace.statement import Scope
@@ -121,16 +122,22 @@ def _holds(conjunction: Conjunction) -> bool:
     return all(map(met, conjunction))
 
 
-def bound_reached(flag: SymbolicTensor, test: object, steps: int) -> None:
-    """``il.unfinished(step_runs, rho > tolerance, 100)`` after a loop: whether it would have gone on.
+def bound_reached(flag: SymbolicTensor, test: Callable[[], object], steps: int) -> None:
+    """``il.unfinished(step_runs, lambda: rho > tolerance, 100)`` after a loop: whether it would have gone on.
 
     That becomes an output of the program, of which a run makes an error.
+
+    Raises
+    ------
+    TraceError
+        CYC104 if the test changes an array, as a kernel may that is called in it: here it is one test more.
     """
     trace = active_trace()
     name = _NAME.format(here().line, steps)
     words = f"whether the loop at line {here().line} goes on after {steps} steps"
     ever = trace.declare(name, (), None, "bool", 0, anywhere=True, variable=words)
-    more = both(_now(flag), while_running(as_element(truth(test)), _now(flag)))
+    goes_on = without_changes(lambda: truth(test()), "the test of a `while`", "in the loop, with `break`")
+    more = both(_now(flag), while_running(as_element(goes_on), _now(flag)))
     trace.assign(ever, (), apply("logical_or", _now(ever), more))
     trace.reached_bounds.append(ever)
 

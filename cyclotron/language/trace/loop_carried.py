@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from cyclotron.language.trace.assign import new_array
+from cyclotron.language.trace.assign import array, new_array
 from cyclotron.language.trace.statement import Scope
 from cyclotron.language.trace.trace import Trace, active_trace
 from cyclotron.language.values import broadcasting
+from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import LazyArray, SymbolicArray, View, held_tensor, operand
 from cyclotron.language.values.nodes import Access, Element, Tensor, retyped
 from cyclotron.language.values.operations import element
@@ -113,6 +114,50 @@ class _InPlace:
         return self
 
 
+class LastValue:
+    """The last value of a name that only a loop assigns, after it: `t_kept[()]`."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._values: list[tuple[Any, ScalarType | None]] = []
+
+    def __getitem__(self, key: tuple[()]) -> Any:
+        if not self._values:
+            raise trace_error(
+                "CYC111",
+                f"`{self._name}` is assigned in a loop and read after it",
+                help="it is not certain that an iteration gives it a number or an array: assign"
+                f" `{self._name}` before the loop too, or use it in the loop",
+            )
+        value, number = self._values[-1]
+        return value if number is None else retyped(value.at(()), number)
+
+    def place(self, held: Any, loop: Scope) -> SymbolicTensor | None:
+        """The place for the value of the last iteration; None where that stays, or is not certain."""
+        if all(map(is_empty, loop.region)):
+            return None
+        self._values.clear()
+        if loop.running is not None or not _runs(loop):
+            return None
+        trace = active_trace()
+        if not isinstance(held, (SymbolicArray, *_NUMBERS, Affine)) or isinstance(held, bool | int | float):
+            self._values += (
+                [(held, None)] if held is None or isinstance(held, str | bool | int | float) else []
+            )
+            return None
+        if any(held is made for made in trace.tensors[loop.tensors :]):
+            self._values.append((held, None))
+            return None
+        value = operand(held)
+        shape = broadcasting.whole_numbers(value.shape, f"`{self._name}`")
+        tensor = trace.declare(
+            self._name, shape, None, value.dtype_name, None, anywhere=True, variable=self._name
+        )
+        tensor.is_number = not shape
+        self._values.append((tensor, None if shape else ScalarType(value.type.dtype, value.type.weak)))
+        return tensor
+
+
 def _changed_type(name: str, before: ScalarType, after: ScalarType) -> Exception:
     """The refusal of a number whose type depends on how often a loop runs."""
     texts = [f"a number of Python, {one.dtype}" if one.weak else one.dtype for one in (before, after)]
@@ -161,11 +206,21 @@ def loop_carried(value: Any, *, name: str, is_number: bool = False, in_place: bo
             help="write a reduction, e.g. `sum(... for k in range(...))`; or make it an array before the"
             f" loop, of the dtype that it gets, e.g. `{name} = cy.full((), {name}, dtype=...)`",
         )
-    array = operand(value)
-    tensor = new_array(array.copy(), name)
+    held = operand(value)
+    tensor = new_array(held.copy(), name)
     tensor.is_number = is_scalar
-    trace.bind({tensor: name}, {tensor: (held_tensor(array),)}, first)
+    trace.bind({tensor: name}, {tensor: (held_tensor(held),)}, first)
     return tensor
+
+
+def later(*, name: str) -> LastValue:
+    """``t_kept = il.later(name="t")``: a place for what the last iteration of a loop leaves in a name."""
+    return LastValue(name)
+
+
+def as_it_was(kept: Any, *, name: str) -> Any:
+    """``s = il.as_it_was(s_kept, name="s")``: a number that stays; an array, which stands still as it is."""
+    return kept if isinstance(kept, SymbolicTensor) and kept.ndim else array(kept.copy(), name=name)[()]
 
 
 def update_carried(**pairs: Any) -> None:
@@ -177,7 +232,12 @@ def update_carried(**pairs: Any) -> None:
         CYC122 if a name gets an array of another shape, CYC120 if of another dtype.
     """
     loop = [scope for scope in active_trace().scopes if scope.index is not None][-1]
-    keep_values(pairs, certain=loop.index if loop.running is None and _runs(loop) else None)
+    places = {
+        one: (place.place(held, loop) if isinstance(place, LastValue) else place, held)
+        for one, (place, held) in pairs.items()
+    }
+    kept = {one: (place, held) for one, (place, held) in places.items() if place is not None}
+    keep_values(kept, certain=loop.index if loop.running is None and _runs(loop) else None)
 
 
 def keep_values(pairs: Mapping[str, tuple[Any, Any]], **options: Any) -> None:

@@ -149,9 +149,11 @@ class _Flow:
             while waiting and waiting[-1].last <= number:
                 binding = waiting.pop()
                 copies = statements[binding.first : binding.last]
-                own = binding.names if binding.guarded else ()
                 self._reads[binding] = {
-                    t: at for s in copies for t, at in self._read(s).items() if t not in own
+                    t: at
+                    for s in copies
+                    for t, at in self._read(s).items()
+                    if not (binding.guarded and t is s.target)
                 }
                 items.append(binding)
             if number == len(statements) or (waiting and waiting[-1].first <= number):
