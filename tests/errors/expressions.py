@@ -8,10 +8,10 @@ import cyclotron as cy
 
 
 @cy.kernel
-def membership(x):
+def lists_of_indices(x):
     X = cy.zeros_like(x)
     for i in range(len(x)):
-        if i in (0, 3):  # error: CYC104
+        if [i] == [3]:  # error: CYC104
             X[i] = x[i]
     return X
 

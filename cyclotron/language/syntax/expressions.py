@@ -128,7 +128,10 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         if len(node.ops) == 1:
-            return self._generic(node)
+            if not isinstance(node.ops[0], (ast.In, ast.NotIn)):
+                return self._generic(node)
+            held = self._call(node, "one_of", [self.visit(node.left), self.visit(node.comparators[0])])
+            return held if isinstance(node.ops[0], ast.In) else self._call(node, "no", [held])
         if not self._is_of_indices(node):
             return self.test(node)
         values = [self.visit(value) for value in (node.left, *node.comparators)]

@@ -29,7 +29,7 @@ from cyclotron.language.values.affine import (
 from cyclotron.language.values.array import LazyArray, SymbolicArray, combine, operand
 from cyclotron.language.values.broadcasting import same, text
 from cyclotron.language.values.condition import Condition, Extremum, Piecewise, tested
-from cyclotron.language.values.dispatch import Array, PartialArray, Term
+from cyclotron.language.values.dispatch import Arithmetic, Array, PartialArray, Term
 from cyclotron.language.values.nodes import (
     Access,
     Choose,
@@ -172,6 +172,17 @@ def and_(*values: Callable[[], object]) -> object:
 def or_(*values: Callable[[], object]) -> object:
     """Return Python's `or`: the first value that is true, or the last; of bools whether one holds."""
     return _connected(values, stops_at=True)
+
+
+def one_of(value: Any, items: Any) -> object:
+    """Return Python's `value in items`, of indices and data too where the items are the host's."""
+    if not isinstance(value, (Affine, Arithmetic, SymbolicArray)) or isinstance(items, SymbolicArray):
+        return value in items
+    if isinstance(items, range):
+        items = items if items.step > 0 else items[::-1]
+        bounds = (lambda: value >= items.start, lambda: value < items.stop)
+        return and_(*bounds, lambda: (value - items.start) % items.step == 0)
+    return or_(*(lambda one=one: value == one for one in items), lambda: False)
 
 
 def _connected(values: Sequence[Callable[[], object]], *, stops_at: bool) -> object:

@@ -92,6 +92,9 @@ class Value(np.ndarray):
         bare: Any = self.view(np.ndarray)[()]
         return round(bare, digits)
 
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(self.view(np.ndarray)[()])
+
 
 class ChosenValue(Value):
     """A choice of scalars by NumPy's `where`: an array without axes, with the warnings of arrays."""
