@@ -90,7 +90,8 @@ class Machine:
         dimension, as channels have it: ``{(0, 1): cy.Link(latency=4)}`` slows the way along a row, not back.
     memories : mapping of str to Memory
         Where tensors live, by name: ``{"dram": cy.Memory(bandwidth=4, latency=100, serves=":, 0")}``. A PE
-        has at most one; PEs that none serves load and store at no cost.
+        has at most one; PEs that none serves load and store at no cost. A program on a part of the grid lies
+        at the first place that the most memories serve; those that do not serve it there are left out.
     clock : float, optional
         Cycles a second, in Hz; None: unknown.
     broadcasts : mapping of int to Link

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <map>
 #include <ranges>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace cyclotron::driver {
@@ -37,6 +39,10 @@ PortTraffic::PortTraffic(const recurrence::OperationGraph& graph, const std::vec
   attachment_ = machine::attach(ports.memories, ports.grid);
   for (const auto& port : attachment_.ports) memories_.push_back(&ports.memories.at(port.memory));
   locate(pes, dimensions);
+  if (!is_at_origin()) {  // another part of the grid may be served
+    places_.clear();
+    return;
+  }
   find_ends(passed_round);
 }
 
@@ -57,6 +63,19 @@ void PortTraffic::locate(const std::vector<std::int64_t>& pes, std::size_t dimen
     if (added) spans_.push_back(span_of(at));
     places_[node] = found->second;
   }
+}
+
+/// True where each memory serves one of the PEs in use, so that they begin at PE 0 (`machine::on_part`).
+bool PortTraffic::is_at_origin() const {
+  std::set<std::string> names;
+  for (std::size_t index = 0; index < attachment_.of_pe.size(); ++index) {
+    const auto port = attachment_.of_pe[index];
+    const auto inside = [&](std::size_t d) { return coordinate(static_cast<Index>(index), d) < used_[d]; };
+    if (port != machine::Attachment::none &&
+        std::ranges::all_of(std::views::iota(std::size_t{0}, used_.size()), inside))
+      names.insert(attachment_.ports[port].memory);
+  }
+  return names.size() == ports_->memories.size();
 }
 
 /// The PEs where one is that has these coordinates, as far as they are known.

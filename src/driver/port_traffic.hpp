@@ -63,6 +63,7 @@ class PortTraffic {
   };
 
   void locate(const std::vector<std::int64_t>& pes, std::size_t dimensions);
+  [[nodiscard]] bool is_at_origin() const;
   [[nodiscard]] Span span_of(const std::vector<std::int64_t>& at) const;
   void find_ends(bool passed_round);
   [[nodiscard]] std::int64_t coordinate(Index pe, std::size_t d) const {

@@ -14,6 +14,7 @@
 #include <cyclotron/machine/link_map.hpp>
 #include <cyclotron/support/error.hpp>
 
+#include "parts.hpp"
 #include "range.hpp"
 
 namespace cyclotron::machine {
@@ -372,12 +373,42 @@ std::string topology_text(const Machine& machine) {
   return fmt::format("{}", fmt::join(names, " x "));
 }
 
+namespace {
+
+/// The first PE of a program on a part of the grid, whose memories are to serve it.
+std::vector<std::int64_t> place_of(const Machine& machine, const std::vector<std::int64_t>& part) {
+  const std::vector<std::int64_t> origin(part.size(), 0);
+  const auto there = on_part(machine.memories, origin, machine.grid, part).size();
+  // Link maps join other PEs elsewhere.
+  if (there == machine.memories.size() || (there > 0 && !machine.link_maps.empty())) return origin;
+  std::vector<std::vector<std::int64_t>> blocks;
+  if (machine.chiplets) blocks.push_back(machine.chiplets->shape);
+  for (const auto& [name, memory] : machine.memories) {
+    if (!memory.shared_by.empty()) blocks.push_back(memory.shared_by);
+  }
+  const auto found =
+      machine.link_maps.empty() ? served_place(machine.memories, machine.grid, part, blocks) : std::nullopt;
+  if (found) return *found;
+  throw CapacityError({.code = "CYC506",
+                       .span = {},
+                       .message = fmt::format("no memory of the machine serves any of the program's {} PEs, "
+                                              "wherever they lie in the grid of {}: {}",
+                                              fmt::join(part, "x"), fmt::join(machine.grid, "x"),
+                                              to_string(machine.memories).substr(2)),
+                       .notes = {},
+                       .help = "map it to the whole grid, or let a memory serve PE 0 and its neighbours, "
+                               "with ports that fewer PEs share"});
+}
+
+}  // namespace
+
 Machine on_part(Machine machine, const std::vector<std::int64_t>& grid) {
   if (machine.grid.empty()) {
     verify_memories(machine.memories, grid.size(), grid);
     verify_attachment(machine.memories, grid);
-  } else if (machine.grid.size() == grid.size()) {
-    machine.memories = on_part(std::move(machine.memories), machine.grid, grid);
+  } else if (machine.grid.size() == grid.size() && !machine.memories.empty()) {
+    const auto place = place_of(machine, grid);
+    machine.memories = on_part(std::move(machine.memories), place, machine.grid, grid);
   }
   machine.grid = grid;
   return machine;

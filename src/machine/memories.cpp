@@ -9,6 +9,7 @@
 
 #include <cyclotron/support/error.hpp>
 
+#include "parts.hpp"
 #include "range.hpp"
 
 namespace cyclotron::machine {
@@ -55,6 +56,43 @@ std::vector<Box> boxes_on(const Memory& memory, const Extents& grid) {
 
 bool is_empty(const Box& box) {
   return std::ranges::any_of(box, [](const Slice& slice) { return slice.first >= *slice.last; });
+}
+
+/// As a part of the axis sees it that begins at `place`.
+Slice moved(Slice slice, std::int64_t place) {
+  slice.first -= place;
+  if (slice.last) *slice.last = std::max<std::int64_t>(0, *slice.last - place);
+  if (slice.first < 0) slice.first += (-slice.first + slice.step - 1) / slice.step * slice.step;
+  return slice;
+}
+
+/// The first place from `place` on where blocks that are counted from 0 cut a part as they do at 0; beyond `limit`, some.
+std::int64_t cut_alike(std::int64_t place, std::int64_t extent, const Extents& blocks, std::int64_t limit) {
+  for (bool again = true; again && place <= limit;) {
+    again = false;
+    for (const auto block : blocks) {
+      const auto inside = place % block;
+      if (inside == 0 || inside + extent <= block) continue;
+      place += block - inside;
+      again = true;
+    }
+  }
+  return place;
+}
+
+/// The first place of a part with a PE of a box; none where blocks would cut it otherwise than at PE 0.
+std::optional<Extents> first_with(const Box& box, const Extents& grid, const Extents& part,
+                                  const std::vector<Extents>& blocks) {
+  Extents result;
+  for (std::size_t d = 0; d < grid.size(); ++d) {
+    Extents along;
+    for (const auto& one : blocks) along.push_back(one[d]);
+    const auto first = std::max<std::int64_t>(0, box[d].first - part[d] + 1);
+    const auto last = std::min(box[d].first, grid[d] - part[d]);
+    result.push_back(cut_alike(first, part[d], along, last));
+    if (result.back() > last) return std::nullopt;
+  }
+  return result;
 }
 
 /// A coordinate in both, or nullopt.
@@ -196,24 +234,48 @@ Attachment attach(const Memories& memories, const Extents& grid) {
   return result;
 }
 
-Memories on_part(Memories memories, const Extents& grid, const Extents& part) {
-  const auto is_elsewhere = [&](Box box) {
+Memories on_part(Memories memories, const Extents& place, const Extents& grid, const Extents& part) {
+  const auto within = [&](Box box) {
     for (std::size_t d = 0; d < box.size(); ++d) box[d] = on_axis(box[d], part[d]);
-    return is_empty(box);
+    return box;
   };
   for (auto entry = memories.begin(); entry != memories.end();) {
     Memory& memory = entry->second;
     for (Box& box : memory.serves) {
       for (std::size_t d = 0; d < box.size(); ++d) {
         const bool counts_back = box[d].first < 0 || box[d].last.value_or(0) < 0;
-        if (counts_back && grid[d] != part[d]) box[d] = on_axis(box[d], grid[d]);
+        if ((counts_back && grid[d] != part[d]) || place[d] != 0)
+          box[d] = moved(on_axis(box[d], grid[d]), place[d]);
       }
     }
     // A memory that serves no box serves all PEs.
-    const bool all_elsewhere = std::erase_if(memory.serves, is_elsewhere) > 0 && memory.serves.empty();
+    const bool all_elsewhere =
+        std::erase_if(memory.serves, [&](const Box& box) { return is_empty(within(box)); }) > 0 &&
+        memory.serves.empty();
     entry = all_elsewhere ? memories.erase(entry) : std::next(entry);
   }
   return memories;
+}
+
+std::optional<Extents> served_place(const Memories& memories, const Extents& grid, const Extents& part,
+                                    const std::vector<Extents>& blocks) {
+  const Extents origin(grid.size(), 0);
+  std::vector<Extents> places{origin};
+  for (const auto& [name, memory] : memories) {
+    for (const Box& box : boxes_on(memory, grid)) {
+      if (const auto place = first_with(box, grid, part, blocks)) places.push_back(*place);
+    }
+  }
+  std::ranges::sort(places);
+  std::size_t most = 0;
+  std::optional<Extents> result;
+  for (const auto& place : places) {
+    const auto count = on_part(memories, place, grid, part).size();
+    if (count <= most) continue;
+    most = count;
+    result = place;
+  }
+  return result;
 }
 
 std::string to_string(const Memories& memories) {

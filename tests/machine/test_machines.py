@@ -158,7 +158,7 @@ def test_a_cluster_needs_positive_numbers(name):
 
 @pytest.mark.parametrize("extent", [1, 2, 4, 5, 8])
 def test_a_program_for_a_part_of_a_machine_is_saved(extent, tmp_path):
-    """Its memories at the far edges serve none of the part."""
+    """Its memories at the far edges serve it there, or none of the part."""
     A, B = np.arange(extent * 3.0).reshape(extent, 3), np.ones((3, extent))
     schedule = cy.Schedule().space("i", "j")
     program = product.compile(A, B, schedule=schedule, machine=cy.machines.wormhole())
@@ -166,7 +166,9 @@ def test_a_program_for_a_part_of_a_machine_is_saved(extent, tmp_path):
     read = cy.load(tmp_path / "part.cyc")
     assert read == program
     assert cy.run(read, A, B, backend="sim").cycles == cy.run(program, backend="sim").cycles
-    far = cy.Memory(bandwidth=2, latency=3, serves="7, 7")
-    machine = cy.Machine(grid=(8, 8), memories={"far": far})
-    product.compile(A, B, schedule=schedule, machine=machine).save(tmp_path / "part.cyc")
-    assert sorted(cy.load(tmp_path / "part.cyc").machine.memories) == (["far"] if extent == 8 else [])
+    near, far = (cy.Memory(bandwidth=2, latency=3, serves=f"{n}, {n}") for n in (0, 7))
+    for memories in ({"far": far}, {"far": far, "near": near}):
+        machine = cy.Machine(grid=(8, 8), memories=memories)
+        product.compile(A, B, schedule=schedule, machine=machine).save(tmp_path / "part.cyc")
+        served = sorted(memories) if extent == 8 else sorted(memories)[-1:]
+        assert sorted(cy.load(tmp_path / "part.cyc").machine.memories) == served

@@ -177,22 +177,77 @@ def test_masks_and_several_slices():
 
 
 def test_far_edges_are_those_of_the_machine():
-    """A program on a part of the array does not reach what is attached to its last column."""
+    """A program on a part of the array lies at the far edge, where that alone is served."""
+    far = cy.Memory(latency=9, serves=":, -1", shared_by=(2, 1))
+    arguments = cy.spec((2, 5)), cy.spec((5, 2))
+    plane = cy.schedules.output_stationary(product)
+    machine = cy.Machine(grid=(4, 4), memories={"dram": far})
+    program = product.compile(*arguments, schedule=plane, machine=machine)
+    of_any_size = cy.Machine(memories={"dram": far})
+    whole = product.compile(*arguments, schedule=plane, machine=of_any_size)
+    for one in (program, program.with_machine(of_any_size), whole):
+        found = cy.run(one, backend="sim", functional=False).stats["memory_port"]
+        assert found.tolist() == [[-1, 0], [-1, 0]]
+
+
+PLACES = {  # of a part of 2x3 PEs of 8x9: memories, and the PEs that each serves
+    "near": ({"a": ":, 0"}, {"a": [(0, 0), (1, 0)]}),
+    "far column": ({"a": ":, -1"}, {"a": [(0, 2), (1, 2)]}),
+    "far corner": ({"a": "-1, -1"}, {"a": [(1, 2)]}),
+    "inner": ({"a": "3, 4"}, {"a": [(1, 2)]}),
+    "strided": ({"a": "5::2, 7"}, {"a": [(1, 2)]}),
+    "of two boxes": ({"a": ("7, 0", "7, 8")}, {"a": [(1, 0)]}),
+    "both": ({"a": "0, :", "b": "1:, -1"}, {"a": [(0, 0), (0, 1), (0, 2)], "b": [(1, 2)]}),
+    "not both": ({"a": ":, 0", "b": ":, -1"}, {"a": [(0, 0), (1, 0)]}),
+    "two of three": ({"a": "0, 0", "b": "-1, -1", "c": "-2, -1"}, {"b": [(1, 2)], "c": [(0, 2)]}),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_part_of_the_grid_lies_where_memories_serve_it(name):
+    serves, seen = PLACES[name]
+    memories = {key: cy.Memory(latency=50 + n, serves=text) for n, (key, text) in enumerate(serves.items())}
     program = product.compile(
-        cy.spec((2, 5)),
-        cy.spec((5, 2)),
-        schedule=cy.schedules.output_stationary(product),
-        machine=cy.Machine(grid=(4, 4), memories={"dram": cy.Memory(serves=":, -1", shared_by=(2, 1))}),
+        np.ones((2, 5)),
+        np.ones((5, 3)),
+        schedule=cy.Schedule().space("i", "j"),
+        machine=cy.Machine(grid=(8, 9), memories=memories),
     )
-    assert (cy.run(program, backend="sim", functional=False).stats["memory_port"] == -1).all()
-    larger = program.with_machine(cy.Machine(memories={"dram": cy.Memory(serves=":, -1")}))
-    found = cy.run(larger, backend="sim", functional=False).stats["memory_port"]
-    assert (found == -1).all()
-    whole = product.compile(
-        cy.spec((2, 5)), cy.spec((5, 2)), machine=cy.Machine(memories={"dram": cy.Memory(serves=":, -1")})
+    stats = runs(program).stats
+    found = {}
+    for port, at in zip(stats["memory_port"].ravel().tolist(), np.ndindex(2, 3), strict=True):
+        if port >= 0:
+            found.setdefault(stats["memory_ports"][port]["memory"], []).append(at)
+    assert found == seen
+    again = program.with_machine(program.machine)
+    assert runs(again).cycles == runs(program).cycles > 50
+
+
+@pytest.mark.parametrize("block", [(4, 1), (8, 3)])
+def test_a_part_is_cut_by_blocks_of_ports_as_at_the_first_pe(block):
+    """Of 4 rows, the last ones could not be cut so: a part of 5 begins at row 0 alone."""
+    far = {"dram": cy.Memory(latency=50, serves=":, -1", shared_by=block)}
+    for rows, ports in ((3, [0, 0, 0]), (5, [0, 0, 0, 0, 1] if block[0] == 4 else [0] * 5)):
+        program = product.compile(
+            np.ones((rows, 5)),
+            np.ones((5, 3)),
+            schedule=cy.Schedule().space("i", "j"),
+            machine=cy.Machine(grid=(8, 9), memories=far),
+        )
+        assert runs(program).stats["memory_port"][:, -1].tolist() == ports
+
+
+def test_a_part_that_no_memory_can_serve(golden_refusal):
+    """Two chips of three rows: the far row is one of four PEs that share a port, which would cut the part."""
+    far = {"dram": cy.Memory(latency=50, serves="-1, :", shared_by=(4, 1))}
+    machine = cy.Machine(grid=(8, 8), memories=far, chiplets=cy.Chiplets((3, 8)))
+    kernel, schedule = product, cy.Schedule().space("i", "j")
+    golden_refusal(
+        "part-that-no-memory-serves",
+        cy.CapacityError,
+        "CYC506",
+        lambda: kernel.compile(cy.spec((3, 5)), cy.spec((5, 3)), schedule=schedule, machine=machine),
     )
-    found = cy.run(whole, backend="sim", functional=False).stats["memory_port"]
-    assert found.tolist() == [[-1, 0], [-1, 1]]
 
 
 def test_machines_of_any_size_are_as_large_as_the_program():

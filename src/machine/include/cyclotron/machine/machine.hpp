@@ -171,9 +171,10 @@ struct Machine {
 /// memories are not attached to it (`verify_attachment`).
 void verify_target(const Machine& machine);
 
-/// The machine as a program on the PEs from 0 to `grid` sees it: that is its grid, and memories serve the same PEs. A
-/// machine as large as the program needs has its far edges there; throws ShapeError where memories are not attached to
-/// it (`verify_attachment`).
+/// The machine as a program on a part of its grid sees it, whose extents are `grid`: memories serve the same PEs. The part
+/// begins at PE 0, or at the first place that more of the memories serve, where ports, chips and links are as at PE 0; throws
+/// CapacityError CYC506 where none serves it anywhere. A machine as large as the program needs has its far edges there;
+/// throws ShapeError where memories are not attached to it (`verify_attachment`).
 [[nodiscard]] Machine on_part(Machine machine, const std::vector<std::int64_t>& grid);
 
 /// Throws ShapeError where a number is out of range (names it, its value and the range), or an offset in `links`

@@ -47,11 +47,6 @@ struct Attachment {
 /// Linear in the grid (never called by the compiler). Requires: `verify_memories` accepts them on that grid.
 [[nodiscard]] Attachment attach(const Memories& memories, const std::vector<std::int64_t>& grid);
 
-/// The memories as a program on the PEs from 0 to `part` sees them: what counts from the far edge of `grid` counts
-/// from PE 0, and those that serve no PE of the part are left out. Requires: both have the same rank.
-[[nodiscard]] Memories on_part(Memories memories, const std::vector<std::int64_t>& grid,
-                               const std::vector<std::int64_t>& part);
-
 /// Throws ShapeError CYC401 where a number is out of range, a box or block has not the rank of the grid (if that is
 /// known), two memories serve one PE of the grid, or a memory is too small for one element.
 void verify_memories(const Memories& memories, std::optional<std::size_t> dimensions,
