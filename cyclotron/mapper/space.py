@@ -88,8 +88,9 @@ class Space:
     * **Movements**: as the compiler chooses, which is from neighbour to neighbour; broadcast or streamed
       along the dimensions that the tensor does not vary with, in each order of these; an input also
       prefetched, and one that varies with all of them handed down a dimension.
-    * **Rotation**: on rings, of a sum's index by the indices in space that have as many values, where all
-      such sums have all terms.
+    * **Rotation**: on rings, or where memories serve PEs, of a sum's index by the indices in space that have
+      as many values, where all such sums have all terms. On a mesh without memories each PE may load all that
+      it needs at once, and nothing is gained.
     * **Time**: the other indices in each order, of up to four; of more, the compiler's order.
 
     What `fix` says is the same in all of them.
@@ -107,11 +108,11 @@ class Space:
         self.indices = tuple(name for name in recurrences.indices if self._extent(name) != 1)
         self.operands = _operands(recurrences)
         self.sums = _sums(recurrences)
-        self._rotates = bool({"torus", "ring"} & set(machine.topologies) and self.sums and not fix.rotations)
+        wraps = {"torus", "ring"} & set(machine.topologies)
+        self._rotates = bool(self.sums and not fix.rotations and (wraps or machine.memories))
         self._full: dict[str, bool] = {}
         self.rank = self._rank()
-        limits = machine.grid or ()
-        self.most = tuple(limits[d] if d < len(limits) else _UNLIMITED for d in range(self.rank))
+        self.most = (*(machine.grid or ()), *[_UNLIMITED] * self.rank)[: self.rank]
         self.symmetric = _is_symmetric(machine)
         found = _core.placements(recurrences.core, list(machine.grid or ()))
         self._estimates = {

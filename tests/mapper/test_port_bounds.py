@@ -89,6 +89,18 @@ def test_what_is_fixed_to_rotate_loads_in_another_order(topology, cycles):
     assert space.proven(Partial(("i", "j"), (None, None), rotation=("", ()))) <= cycles
 
 
+@pytest.mark.parametrize("n", [2, 4])
+def test_meshes_rotate_what_memories_load(n):
+    """Each PE loads an element, at once with all others, instead of a row at the end of a line."""
+    dram = cy.Memory(latency=40, depth=1)
+    machine = cy.Machine(grid=(n, n), memories={"dram": dram}, link=cy.Link(depth=64))
+    case = kernels.gemm(n, n, n)
+    found = cy.map(case.kernel, *case.args, machine=machine, candidates=40, time_limit=None)
+    assert found[0].schedule.rotations == (("k", ("i", "j")),)
+    # By hand: two elements in turn, a result; else the PE at a corner loads a row and a column.
+    assert found.bound <= found[0].cycles < 3 * 40 + 2 * n + 1 < 2 * n * 40 + 40
+
+
 def test_a_fold_on_more_pes_than_there_are():
     """A result beyond the last term would lie outside of the grid."""
     machine = cy.Machine(grid=(2, 1), memories={"dram": cy.Memory(latency=3)})
