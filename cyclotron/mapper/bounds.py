@@ -173,10 +173,10 @@ def _folded(
     """Add up along one axis what a fold gives to one PE; a place for each PE."""
     owners = _owners(np.arange(first, first + array.shape[at]), axis, fold)
     parts = axis.extent if fold is None else min(axis.extent, fold.parts)
-    moved = np.moveaxis(array, at, 0)
-    result = np.zeros((parts, *moved.shape[1:]), np.int64)
-    np.add.at(result, owners, moved)
-    return np.moveaxis(result, 0, at)
+    swapped = array.swapaxes(at, 0)
+    result = np.zeros((parts, *swapped.shape[1:]), np.int64)
+    np.add.at(result, owners, swapped)
+    return result.swapaxes(0, at)
 
 
 def _owners(coordinates: NDArray[np.int64], axis: Axis, fold: Fold | None) -> NDArray[np.int64]:
