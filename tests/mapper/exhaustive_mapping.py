@@ -9,6 +9,7 @@ or loaded by each PE (TL-025 ... TL-028, TL-033).
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 
 import cyclotron as cy
@@ -67,6 +68,16 @@ def cycles(kernel: cy.Kernel, args: tuple, schedule: cy.Schedule, machine: cy.Ma
         return None
 
 
+def pes(schedule: cy.Schedule, extents: dict[str, int]) -> int:
+    """PEs at most: a result may lie one beyond the terms of its sum."""
+    folded = dict(schedule.folds)
+    return math.prod(
+        folded[name].parts if name in folded else extents[name] + 1
+        for name in schedule.space_indices
+        if name != "0"
+    )
+
+
 def best(
     kernel: cy.Kernel,
     args: tuple,
@@ -74,10 +85,23 @@ def best(
     tensors: tuple[str, ...],
     machine: cy.Machine,
     every: int = 1,
+    operations: int = 0,
 ) -> tuple[int, int]:
-    """The fewest cycles of all mappings, or of each n-th, and how many were legal."""
+    """The fewest cycles of all mappings, or of each n-th, and how many were legal.
+
+    Of so many operations, of at least a cycle each, PEs share at best evenly: mappings whose PEs are too few
+    to beat the best are not compiled.
+    """
     assert machine.grid is not None
-    tried = itertools.islice(schedules(extents, tensors, machine.grid), 0, None, every)
-    found = [cycles(kernel, args, schedule, machine) for schedule in tried]
-    legal = [one for one in found if one is not None]
-    return min(legal), len(legal)
+    tried = list(itertools.islice(schedules(extents, tensors, machine.grid), 0, None, every))
+    least = [-(-operations // pes(schedule, extents)) for schedule in tried]
+    true, legal = None, 0
+    for bound, schedule in sorted(zip(least, tried, strict=True), key=lambda one: one[0]):
+        if true is not None and bound >= true:
+            break
+        found = cycles(kernel, args, schedule, machine)
+        if found is not None:
+            legal += 1
+            true = found if true is None else min(true, found)
+    assert true is not None
+    return true, legal
