@@ -20,7 +20,7 @@ class Operator:
         """Dtypes that have it, each with the result's."""
     @property
     def family(self) -> str:
-        """Its shape rule: elementwise, transpose, product, self_product, solve, factorization, reduction."""
+        """Its shape rule: elementwise, product, solve, reduction and others."""
     @property
     def kinds(self) -> str:
         """NumPy's letters of the dtypes that have it."""

@@ -32,6 +32,7 @@ _PRODUCTS = {
         for name in ("matmul", "syrk")
         for end in ("", "_add", "_subtract")
     },
+    "correlate_add": ("multiply", "add"),
     "solve_triangular": ("multiply", "subtract"),
     "inv_triangular": ("multiply", "subtract"),
     "cholesky": ("multiply", "subtract"),

@@ -94,6 +94,11 @@ def _solve(flags: set[str], a: Any, b: Any) -> Any:
     )
 
 
+def _correlate_add(_: set[str], total: Any, a: Any, b: Any) -> Any:
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(a, (0, sum(total.shape + b.shape))), b.shape)
+    return total + np.tensordot(windows[: total.shape[0], : total.shape[1]], b)
+
+
 def _along(function: Callable[..., Any], axis: int) -> Callable[..., Any]:
     return lambda flags, a: function(a, axis=axis, keepdims=True)
 
@@ -109,10 +114,8 @@ _TILES: Mapping[str, Callable[..., Any]] = {
     "cholesky": lambda flags, a: linalg.cholesky(a),
     "lu": lambda flags, a: linalg.lu(a),
     "ldl": lambda flags, a: linalg.ldl(a),
-    "row_sum": _along(np.sum, -1),
-    "row_max": _along(np.max, -1),
-    "row_min": _along(np.min, -1),
-    "column_sum": _along(np.sum, 0),
-    "column_max": _along(np.max, 0),
-    "column_min": _along(np.min, 0),
+    "join": lambda flags, a, b: np.concatenate((a, b), axis=int("right_side" in flags)),
+    "correlate_add": _correlate_add,
+    **{f"row_{name}": _along(getattr(np, name), -1) for name in ("sum", "max", "min")},
+    **{f"column_{name}": _along(getattr(np, name), 0) for name in ("sum", "max", "min")},
 }

@@ -47,7 +47,7 @@ void bind_operators(py::module_& module) {
           "How the result's dtype follows: same, truth, select, part or cast.")
       .def_property_readonly(
           "family", [](const Info& info) { return name(info.family); },
-          "Its shape rule: elementwise, transpose, product, self_product, solve, factorization, reduction.")
+          "Its shape rule: elementwise, product, solve, reduction and others.")
       .def_readonly("accumulating", &Info::accumulating, "The first operand is an accumulator.")
       .def_property_readonly("dtypes", &dtypes, "Dtypes that have it, each with the result's.")
       .def("result_shape", &result_shape, py::arg("operands"), py::arg("flags") = py::tuple(),

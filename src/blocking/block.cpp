@@ -101,7 +101,7 @@ std::vector<poly::Set> disjoint_parts(const poly::Set& points) {
 }
 
 /// Leaves out products with tiles of zeros, which are numbers and no tiles; tells whether there were any.
-bool drop_zeros(std::vector<Cell>& cells) {
+bool drop_zeros(const System& system, std::vector<Cell>& cells) {
   std::map<TensorId, poly::Set> zeros;
   for (const auto& cell : cells) {
     if (!std::ranges::all_of(cell.pieces, [](const TilePiece& piece) { return piece.terms.empty(); }))
@@ -115,6 +115,8 @@ bool drop_zeros(std::vector<Cell>& cells) {
     for (const auto& factor : term.factors) {
       const auto zero = zeros.find(factor.tensor);
       if (zero == zeros.end() || factor.inverse) continue;
+      if (factor.further_rows + factor.further_columns > 0)
+        refuse(system.at(factor.tensor).span, "windows reach into tiles of zeros");
       tiles = tiles.subtract(zero->second.preimage(factor.tile, tiles.dimensions()));
     }
     if (term.tiles.is_subset(tiles)) return std::vector<TileTerm>{std::move(term)};
@@ -217,7 +219,7 @@ class Blocker {
     auto cells = cut(system_, form, tiling, context_);
     mark_own(system_, cells);
     do cells = with_whole_terms(std::move(cells));
-    while (drop_zeros(cells));
+    while (drop_zeros(system_, cells));
     TileSystem tiles(system_, form, tiling, cells);
     Blocking result;
     result.indices = tiling.classes;

@@ -149,6 +149,7 @@ class Contraction {
 
   TileNode run() {
     find_lengths();
+    if (std::ranges::any_of(term_.factors, is_window)) return windows();
     for (const auto& factor : term_.factors) nodes_.push_back(node_of(factor));
     if (nodes_.empty()) nodes_.push_back({emitter_.constant(1), std::nullopt, std::nullopt});
     apply_masks();
@@ -213,6 +214,65 @@ class Contraction {
     if (factor.conjugate) node.expr = emitter_.apply(Op::conj, {node.expr});
     if (factor.inverse) node.expr = emitter_.apply(Op::divide, {emitter_.constant(1), node.expr});
     return node;
+  }
+
+  static bool is_window(const TileFactor& factor) {
+    const auto used = [](const poly::Affine& form) {
+      return std::ranges::count_if(form.coefficients, [](auto c) { return c != 0; });
+    };
+    return used(factor.row) > 1 || used(factor.column) > 1;
+  }
+
+  /// The sum whose places an axis of windows starts at the element's `axis`; none where it has one place.
+  [[nodiscard]] Axis place_in_window(const poly::Affine& form, std::size_t axis) const {
+    Axis place;
+    for (std::size_t v = 0; v < form.coefficients.size(); ++v) {
+      if (form.coefficients[v] == 0 || v == axis) continue;
+      if (v < 2 || place) refuse_product("a window");
+      place = v;
+    }
+    if (form.coefficients[axis] == 0 && (place || lengths_[axis] > 1)) refuse_product("a window");
+    return place;
+  }
+
+  /// The tiles that windows reach into are joined, and every element is the sum over a window of it.
+  TileNode windows() {
+    const auto& factors = term_.factors;
+    if (factors.size() != 2 || is_window(factors[0]) == is_window(factors[1]) || factors[0].inverse ||
+        factors[1].inverse || factors[0].conjugate)
+      refuse_product("windows and weights");
+    const bool first = is_window(factors[0]);
+    const auto &of = factors[first ? 0 : 1], &weights = factors[first ? 1 : 0];
+    std::vector<poly::Constraint> everywhere;
+    for (std::size_t v = 0; v < lengths_.size(); ++v) {
+      const auto place = poly::variable(lengths_.size(), v);
+      everywhere.push_back({place, false});
+      everywhere.push_back({poly::constant(lengths_.size(), lengths_[v] - 1) - place, false});
+    }
+    if (!(term_.inner == poly::Set::universe(term_.inner.context(), lengths_.size()).intersect(everywhere)))
+      refuse_product("a condition inside of windows");
+    const auto row = place_in_window(of.row, 0), column = place_in_window(of.column, 1);
+    for (std::size_t v = 2; v < lengths_.size(); ++v) {
+      if (lengths_[v] > 1 && row != v && column != v) refuse_product("a sum beside that over windows");
+    }
+    auto node = node_of(weights);
+    const bool turned = (row && node.column == row) || (column && node.row == column);
+    if (turned) node = {emitter_.apply(Op::transpose, {node.expr}), node.column, node.row};
+    if (node.row != row || node.column != column) refuse_product("weights");
+    std::optional<ExprId> all;
+    const auto tiles = tiles_of(of);
+    const auto across = static_cast<std::size_t>(of.further_columns + 1);
+    for (std::size_t t = 0; t < tiles.size(); t += across) {
+      auto line = emitter_.access(of.tensor, tiles[t]);
+      for (std::size_t c = 1; c < across; ++c)
+        line =
+            emitter_.apply(Op::join, {line, emitter_.access(of.tensor, tiles[t + c])}, operators::right_side);
+      all = all ? emitter_.apply(Op::join, {*all, line}) : line;
+    }
+    const auto own = identity_forms(cell_.tiles.dimensions(), cell_.tiles.dimensions());
+    auto start = emitter_.constant(0);
+    if (cell_.rows * cell_.columns > 1) start = emitter_.filled(start, cell_.tensor, own);
+    return {emitter_.apply(Op::correlate_add, {start, *all, node.expr}), 0, 1};
   }
 
   /// The diagonal of a tile, as a column.

@@ -74,6 +74,18 @@ std::optional<std::size_t> plain_variable(const poly::Affine& form) {
   return form.constant == 0 ? variable : std::nullopt;
 }
 
+std::optional<WindowForm> window_form(const poly::Affine& form, std::size_t rank) {
+  std::vector<std::size_t> variables;
+  for (std::size_t v = 0; v < form.coefficients.size(); ++v) {
+    if (form.coefficients[v] == 0) continue;
+    if (form.coefficients[v] != 1) return std::nullopt;
+    variables.push_back(v);
+  }
+  if (form.constant != 0 || variables.size() != 2 || variables[0] >= rank || variables[1] < rank)
+    return std::nullopt;
+  return WindowForm{variables[0], variables[1]};
+}
+
 namespace {
 
 /// The kernel's variables in terms of the element's coordinates and the sums, and the points there.

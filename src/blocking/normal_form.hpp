@@ -66,4 +66,11 @@ struct NormalForm {
 /// The only variable that a form is, if it is one.
 [[nodiscard]] std::optional<std::size_t> plain_variable(const poly::Affine& form);
 
+/// A subscript that runs through a window: the sum of where it starts, one of the element's first `rank` variables, and of
+/// the place inside, a sum's.
+struct WindowForm {
+  std::size_t start, place;
+};
+[[nodiscard]] std::optional<WindowForm> window_form(const poly::Affine& form, std::size_t rank);
+
 }  // namespace cyclotron::blocking

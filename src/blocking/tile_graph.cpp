@@ -46,8 +46,13 @@ class TileGraph {
   /// (tile, tile read) as one point.
   [[nodiscard]] static std::vector<poly::Affine> pair_forms(const TileTerm& term, const TileFactor& factor,
                                                             std::size_t rank) {
+    return pair_forms(term, factor.tile, rank);
+  }
+  [[nodiscard]] static std::vector<poly::Affine> pair_forms(const TileTerm& term,
+                                                            const std::vector<poly::Affine>& tile,
+                                                            std::size_t rank) {
     auto forms = identity_forms(term.tiles.dimensions(), rank);
-    forms.insert(forms.end(), factor.tile.begin(), factor.tile.end());
+    forms.insert(forms.end(), tile.begin(), tile.end());
     return forms;
   }
 
@@ -57,11 +62,13 @@ class TileGraph {
         for (const auto& term : piece.terms) {
           for (const auto& factor : term.factors) {
             if (!tiles_.contains(factor.tensor)) continue;
-            const auto pairs = term.tiles.image(pair_forms(term, factor, rank(cell.tensor)));
-            const Pair key{cell.tensor, factor.tensor};
-            const auto known = reads_.find(key);
-            reads_.insert_or_assign(key,
-                                    known == reads_.end() ? pairs : known->second.unite(pairs).coalesce());
+            for (const auto& tile : tiles_of(factor)) {
+              const auto pairs = term.tiles.image(pair_forms(term, tile, rank(cell.tensor)));
+              const Pair key{cell.tensor, factor.tensor};
+              const auto known = reads_.find(key);
+              reads_.insert_or_assign(key,
+                                      known == reads_.end() ? pairs : known->second.unite(pairs).coalesce());
+            }
           }
         }
       }
@@ -99,6 +106,8 @@ class TileGraph {
       for (auto& factor : term.factors) {
         const auto together = together_.find({cell.tensor, factor.tensor});
         if (together == together_.end()) continue;
+        if (factor.further_rows + factor.further_columns > 0)
+          refuse(piece.span, "windows reach into tiles that are computed together");
         const auto own = term.tiles.intersect(
             together->second.preimage(pair_forms(term, factor, rank(cell.tensor)), term.tiles.dimensions()));
         if (own.is_empty()) continue;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -17,6 +18,7 @@ namespace cyclotron::blocking {
 namespace {
 
 constexpr std::size_t most_classes = 64;
+constexpr std::int64_t most_further = 8;  ///< Tiles that a window reaches into, along an axis.
 
 /// Gives each sum the direction and origin of a subscript that it is alone in.
 void align_sums(Term& term) {
@@ -92,7 +94,7 @@ class Aligner {
         nodes.push_back(node());
         name(nodes.back(), sum);
       }
-      for (const auto& factor : term.factors) subscripts(factor, nodes, piece.span);
+      for (const auto& factor : term.factors) subscripts(factor, nodes, own.size(), piece.span);
       constraints(term.points, nodes);
     }
   }
@@ -101,7 +103,8 @@ class Aligner {
     if (!text.empty()) names_.emplace_back(number, text);
   }
 
-  void subscripts(const Factor& factor, const std::vector<std::size_t>& nodes, const Span& span) {
+  void subscripts(const Factor& factor, const std::vector<std::size_t>& nodes, std::size_t rank,
+                  const Span& span) {
     for (std::size_t d = 0; d < factor.index.size(); ++d) {
       const auto axis = axes_[factor.tensor.index()][d];
       if (const auto v = plain_variable(factor.index[d])) {
@@ -110,6 +113,9 @@ class Aligner {
         single_.emplace(find(axis), fmt::format("`{}` is read at one place of an axis",
                                                 system_.at(factor.tensor).user_name()));
         constant_axes_.push_back(axis);
+      } else if (const auto window = window_form(factor.index[d], rank)) {
+        unite(axis, nodes[window->start]);
+        windows_.emplace_back(nodes[window->start], nodes[window->place]);
       } else {
         refuse(span,
                fmt::format(
@@ -175,6 +181,13 @@ class Aligner {
         item.reason = single.at(root);
       }
     }
+    for (const auto& [start, place] : windows_) {
+      auto& item = classes.at(find(place));
+      if (single.contains(find(place))) continue;
+      const bool whole = classes.at(find(start)).tile > 1;
+      item.tile = whole ? std::max<std::int64_t>(1, item.extent) : 1;
+      item.reason = whole ? "the weights of windows are one tile" : "its windows start at single elements";
+    }
     for (const auto& [index, tile] : sizes.by_index) {
       if (used.contains(index)) continue;
       std::vector<std::string> all;
@@ -208,12 +221,27 @@ class Aligner {
   std::vector<std::size_t> parents_;
   std::vector<std::vector<std::size_t>> axes_;
   std::vector<std::size_t> constant_axes_;
+  std::vector<std::pair<std::size_t, std::size_t>> windows_;  ///< The starts, and the places inside.
   std::vector<std::pair<std::size_t, std::string>> names_;
   std::map<std::size_t, std::int64_t> extent_;
   std::map<std::size_t, std::string> single_;
 };
 
 }  // namespace
+
+std::vector<std::vector<poly::Affine>> tiles_of(const TileFactor& factor) {
+  std::vector<std::vector<poly::Affine>> result;
+  const auto axes = factor.tile.size();
+  for (std::int64_t row = 0; row <= factor.further_rows; ++row) {
+    for (std::int64_t column = 0; column <= factor.further_columns; ++column) {
+      auto tile = factor.tile;
+      if (row > 0) tile[axes >= 2 ? axes - 2 : 0].constant += row;
+      if (column > 0) tile[axes - 1].constant += column;
+      result.push_back(std::move(tile));
+    }
+  }
+  return result;
+}
 
 Tiling choose_tiles(const System& system, NormalForm& form, const TileSizes& sizes) {
   return Aligner(system, form).run(sizes);
@@ -397,22 +425,85 @@ class Cutter {
                     own,
                     matrix_points(inner, rank, sums),
                     {variables.tile.begin() + static_cast<std::ptrdiff_t>(rank), variables.tile.end()}};
-      for (const auto& factor : term.factors) part.factors.push_back(tile_factor(factor, rank, sums));
-      cell.pieces.back().terms.push_back(std::move(part));
+      for (const auto& factor : term.factors)
+        part.factors.push_back(tile_factor(factor, rank, sums, variables.tile));
+      add_windows(cell, term, std::move(part), target, variables, span);
     }
   }
 
-  [[nodiscard]] TileFactor tile_factor(const Factor& factor, std::size_t rank, std::size_t sums) const {
+  /// Cuts a term where the last tiles of windows reach into fewer further ones.
+  void add_windows(Cell& cell, const Term& term, TileTerm whole, const recurrence::Tensor& target,
+                   const Variables& variables, const Span& span) {
+    const auto rank = target.shape.size();
+    std::vector<TileTerm> parts{std::move(whole)};
+    for (std::size_t f = 0; f < term.factors.size(); ++f) {
+      const auto& index = term.factors[f].index;
+      for (std::size_t d = 0; d < index.size(); ++d) {
+        const auto window = window_form(index[d], rank);
+        if (!window) continue;
+        if (in_single_steps(*window, variables.tile)) continue;
+        const auto length = variables.tile[window->start], width = variables.extent[window->place];
+        const auto extent = target.shape[window->start];
+        // From the first element of a tile to the last of its last window.
+        const auto further = [&](std::int64_t elements) { return (elements + width - 2) / length; };
+        const auto full = extent / length, left = extent % length;
+        if (further(length) > most_further)
+          refuse(
+              span,
+              fmt::format("windows of {} reach into more than {} tiles of {}", width, most_further, length),
+              "give it longer tiles");
+        const bool rows = d + 2 == index.size() || index.size() == 1;
+        const bool same = rows ? window->start + 2 == rank || rank == 1
+                               : d + 1 == index.size() && rank > 1 && window->start + 1 == rank;
+        if (!same || length == 1 || variables.tile[window->place] < width)
+          refuse(span, "its windows are not along the rows and columns of tiles, with weights in one tile");
+        std::vector<TileTerm> cut;
+        for (auto& part : parts) {
+          const auto at = poly::variable(part.tiles.dimensions(), window->start);
+          const auto end = poly::constant(part.tiles.dimensions(), full);
+          const auto add = [&](const poly::Constraint& where, std::int64_t count) {
+            auto some = part;
+            some.tiles = part.tiles.intersect(where).coalesce();
+            if (some.tiles.is_empty()) return;
+            (rows ? some.factors[f].further_rows : some.factors[f].further_columns) = count;
+            cut.push_back(std::move(some));
+          };
+          if (left == 0 || further(left) == further(length)) {
+            (rows ? part.factors[f].further_rows : part.factors[f].further_columns) = further(length);
+            cut.push_back(std::move(part));
+          } else {
+            add({end - at - poly::constant(part.tiles.dimensions(), 1), false}, further(length));
+            add({end - at, true}, further(left));
+          }
+        }
+        parts = std::move(cut);
+      }
+    }
+    std::ranges::move(parts, std::back_inserter(cell.pieces.back().terms));
+  }
+
+  /// Windows along an axis whose tiles are single elements: so are those of the places inside.
+  static bool in_single_steps(const WindowForm& window, const std::vector<std::int64_t>& tiles) {
+    return tiles[window.start] == 1 && tiles[window.place] == 1;
+  }
+
+  [[nodiscard]] TileFactor tile_factor(const Factor& factor, std::size_t rank, std::size_t sums,
+                                       const std::vector<std::int64_t>& tiles) const {
     const auto variables = 2 + sums, axes = factor.index.size();
     TileFactor result{
         factor.tensor,   {}, poly::constant(variables, 0), poly::constant(variables, 0), factor.inverse,
         factor.conjugate};
     for (std::size_t d = 0; d < axes; ++d) {
       const auto v = plain_variable(factor.index[d]);
+      auto window = window_form(factor.index[d], rank);
+      if (window && in_single_steps(*window, tiles)) window.reset();
       result.tile.push_back(factor.index[d]);  // of plain variables also that of their tiles
-      if (!v) continue;
-      const auto place =
-          *v < rank ? axis_form(*v, rank, variables) : poly::variable(variables, 2 + *v - rank);
+      if (window) result.tile.back().coefficients[window->place] = 0;
+      if (!v && !window) continue;
+      const auto place = window      ? axis_form(window->start, rank, variables) +
+                                           poly::variable(variables, 2 + window->place - rank)
+                         : *v < rank ? axis_form(*v, rank, variables)
+                                     : poly::variable(variables, 2 + *v - rank);
       if (d + 2 == axes || axes == 1)
         result.row = place;
       else if (d + 1 == axes)

@@ -20,7 +20,7 @@ struct Tiling {
 /// Throws LegalityError CYC231 where a subscript is neither an index nor a number; ShapeError CYC232.
 [[nodiscard]] Tiling choose_tiles(const System& system, NormalForm& form, const TileSizes& sizes);
 
-/// An element of a tile. Forms of tiles are over the tile that is computed, then the tiles of sums; those of elements over
+/// An element of a tile, or of some that follow each other: a window's, which begins in the first. Forms of tiles are over the tile that is computed, then the tiles of sums; those of elements over
 /// the row and column inside of the tile, then the sums' places inside of theirs.
 struct TileFactor {
   TensorId tensor;
@@ -29,7 +29,11 @@ struct TileFactor {
   bool inverse = false;
   bool conjugate = false;
   bool own = false;  ///< Of the tile that is computed, or of one that is computed with it.
+  std::int64_t further_rows = 0, further_columns = 0;  ///< Tiles that a window reaches into after the first.
 };
+
+/// The tiles of a factor, row by row: more than one where a window reaches into them.
+[[nodiscard]] std::vector<std::vector<poly::Affine>> tiles_of(const TileFactor& factor);
 
 /// coefficient * product of factors, for every pair of `tiles` and `inner`; the points inside are the same in all tiles.
 struct TileTerm {

@@ -184,6 +184,18 @@ constexpr std::array<Info, operator_count> registry{{
      Family::self_product,
      {},
      true},
+    {Op::join, "join", 2, "", "np.vstack((a, b))", "join", "biufc", same, Family::join},
+    {Op::correlate_add,
+     "correlate_add",
+     3,
+     "",
+     "acc[r, c] + sum(b[p, q] * a[r + p, c + q])",
+     "conv",
+     "iufc",
+     same,
+     Family::correlation,
+     {},
+     true},
 }};
 
 static_assert(
@@ -300,6 +312,8 @@ std::string_view name(Family family) {
     case Family::solve: return "solve";
     case Family::factorization: return "factorization";
     case Family::reduction: return "reduction";
+    case Family::join: return "join";
+    case Family::correlation: return "correlation";
   }
   check_failed("family is a Family", __FILE__, __LINE__, {});
 }

@@ -52,6 +52,15 @@ Shape accumulated(Op op, Shape accumulator, Shape term) {
   return term;
 }
 
+Shape joined(Flags flags, Shape a, Shape b) {
+  const bool beside = (flags & right_side) != 0;
+  if (beside ? a.rows != b.rows : a.columns != b.columns)
+    misfit(Op::join,
+           fmt::format("cannot put a {} tile {} a {} tile", text(b), beside ? "beside" : "below", text(a)),
+           fmt::format("they have as many {}", beside ? "rows" : "columns"));
+  return beside ? Shape{a.rows, a.columns + b.columns} : Shape{a.rows + b.rows, a.columns};
+}
+
 void require_square(Op op, Shape matrix) {
   if (matrix.rows != matrix.columns) {
     misfit(op, fmt::format("needs a square tile, got {}", text(matrix)),
@@ -103,6 +112,8 @@ Shape result_shape(Op op, Flags flags, std::span<const Shape> operands) {
     case Op::matmul_subtract: return accumulated(op, a, product(op, flags, operands[1], operands[2]));
     case Op::syrk_add:
     case Op::syrk_subtract: return accumulated(op, a, {operands[1].rows, operands[1].rows});
+    case Op::join: return joined(flags, a, operands[1]);
+    case Op::correlate_add: return a;
     default: break;
   }
   check_failed("every operator that is not elementwise has a shape rule", __FILE__, __LINE__, {});
@@ -124,7 +135,9 @@ std::int64_t flops(Op op, Flags flags, std::span<const Shape> operands) {
   const std::int64_t n = a.rows;
   if (is_elementwise(op)) return elements * *info(op).flops_per_element;
   switch (op) {
-    case Op::transpose: return 0;
+    case Op::transpose:
+    case Op::join: return 0;
+    case Op::correlate_add: return 2 * elements * operands[2].rows * operands[2].columns;
     case Op::matmul:
     case Op::matmul_add:
     case Op::matmul_subtract: return 2 * elements * product_size(op, flags, operands).value().depth;

@@ -49,7 +49,9 @@ bool is_total(Op op) {
     case Op::matmul_add:
     case Op::matmul_subtract:
     case Op::syrk_add:
-    case Op::syrk_subtract: return true;
+    case Op::syrk_subtract:
+    case Op::join:
+    case Op::correlate_add: return true;
     default: return false;
   }
 }

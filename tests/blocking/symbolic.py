@@ -151,6 +151,15 @@ def matmul(a, b, transpose_a=False, transpose_b=False):
     return _turned(a, transpose_a) @ _turned(b, transpose_b)
 
 
+def correlate_add(total, a, b):
+    """Return the total and, at each place, the sum over the window of `a` from there."""
+    result = total + np.zeros(total.shape, object)
+    for r, c in np.ndindex(*result.shape):
+        around = [(p, q) for p, q in np.ndindex(*b.shape) if r + p < a.shape[0] and c + q < a.shape[1]]
+        result[r, c] += sum(a[r + p, c + q] * b[p, q] for p, q in around)
+    return result
+
+
 def solve_triangular(a, b, *, lower=False, transpose_a=False, right_side=False, unit_diagonal=False):
     """X of op(a) X = b, or of X op(a) = b: of each row, what is left when those before are subtracted."""
     a, b = _turned(a, transpose_a != right_side), _turned(b, right_side)
@@ -227,6 +236,8 @@ OPERATORS = {
     "syrk": lambda a: a @ a.T,
     "syrk_add": lambda total, a: total + a @ a.T,
     "syrk_subtract": lambda total, a: total - a @ a.T,
+    "join": lambda a, b, right_side=False: np.concatenate((a, b), axis=int(right_side)),
+    "correlate_add": correlate_add,
     "solve_triangular": solve_triangular,
     "inv_triangular": inv_triangular,
     "cholesky": cholesky,

@@ -8,6 +8,8 @@
 #include <limits>
 #include <random>
 
+#include <cyclotron/support/error.hpp>
+
 namespace cyclotron::runtime {
 namespace {
 
@@ -159,6 +161,35 @@ TYPED_TEST(Products, TransposeAndRowReductions) {
   for (std::int64_t i = 0; i < 3; ++i)
     for (std::int64_t j = 0; j < 5; ++j) sums(i, 0) = plus(sums(i, 0), a(i, j));
   EXPECT_EQ(run<T>(Op::row_sum, 0, {a}), sums);
+}
+
+TYPED_TEST(Products, TilesAreJoinedBelowAndBesideEachOther) {
+  using T = TypeParam;
+  const auto a = matrix<T>({2, 3}, 1), below = matrix<T>({4, 3}, 2), beside = matrix<T>({2, 5}, 3);
+  Matrix<T> rows({6, 3}), columns({2, 8});
+  for (std::int64_t i = 0; i < 6; ++i)
+    for (std::int64_t j = 0; j < 3; ++j) rows(i, j) = i < 2 ? a(i, j) : below(i - 2, j);
+  for (std::int64_t i = 0; i < 2; ++i)
+    for (std::int64_t j = 0; j < 8; ++j) columns(i, j) = j < 3 ? a(i, j) : beside(i, j - 3);
+  EXPECT_EQ(run<T>(Op::join, 0, {a, below}), rows);
+  EXPECT_EQ(run<T>(Op::join, operators::right_side, {a, beside}), columns);
+  EXPECT_THROW((void)run<T>(Op::join, 0, {a, beside}), ShapeError);
+}
+
+TYPED_TEST(Products, CorrelationsAddSumsOverWindows) {
+  using T = TypeParam;
+  if constexpr (!std::is_same_v<T, std::uint8_t>) {
+    for (const auto shape : {Shape{5, 7}, Shape{3, 4}, Shape{1, 2}, Shape{4, 1}}) {
+      const auto total = matrix<T>({3, 4}, 1), of = matrix<T>(shape, 2), weights = matrix<T>({2, 3}, 3);
+      auto expected = total;
+      for (std::int64_t i = 0; i < 3; ++i)
+        for (std::int64_t j = 0; j < 4; ++j)
+          for (std::int64_t p = 0; p < 2 && i + p < shape.rows; ++p)
+            for (std::int64_t q = 0; q < 3 && j + q < shape.columns; ++q)
+              expected(i, j) += weights(p, q) * of(i + p, j + q);
+      EXPECT_EQ(run<T>(Op::correlate_add, 0, {total, of, weights}), expected);
+    }
+  }
 }
 
 template <class T>

@@ -10,6 +10,7 @@
 #include "elementwise.hpp"
 #include "functions.hpp"
 #include "linear_algebra.hpp"
+#include "windows.hpp"
 
 namespace cyclotron::runtime {
 namespace {
@@ -83,6 +84,8 @@ void apply_typed(const TileOperator& what, std::span<const ConstTile> in, Tile o
       start_from<T>(in[0], out);
       return linear_algebra::syrk<T>(what.flags, in[1], out,
                                      what.op == Op::syrk_add ? Into::add : Into::subtract, scratch);
+    case Op::join: return windows::join<T>(what.flags, in[0], in[1], out);
+    case Op::correlate_add: start_from<T>(in[0], out); return windows::correlate_add<T>(in[1], in[2], out);
     default: return apply_solver<T>(what, in, out, scratch);
   }
 }

@@ -63,9 +63,11 @@ enum class Op : std::uint8_t {
   multiply_add, multiply_subtract,                                // (acc, a, b): acc +- a*b, rounded twice
   matmul_add, matmul_subtract,                                    // (acc, a, b): acc +- a @ b; flags as matmul
   syrk_add, syrk_subtract,                                        // (acc, a): acc +- a @ a.T
+  join,                                                           // (a, b): b below a; flag right_side: at its right
+  correlate_add,                                                  // (acc, a, b)[r, c]: acc[r, c] + b[p, q] * a[r + p, c + q] summed, where a has it
 };
 // clang-format on
-inline constexpr std::size_t operator_count = static_cast<std::size_t>(Op::syrk_subtract) + 1;
+inline constexpr std::size_t operator_count = static_cast<std::size_t>(Op::correlate_add) + 1;
 
 /// Rules by which the dtypes of operands and result follow from the one dtype that an operator works on.
 enum class Typing : std::uint8_t {
@@ -85,6 +87,8 @@ enum class Family : std::uint8_t {
   solve,          ///< with a triangular matrix, or its inverse
   factorization,  ///< of a square tile
   reduction,      ///< of rows or of columns
+  join,           ///< of two tiles to one
+  correlation,    ///< of the windows of a tile with another
 };
 
 /// Flags of an operator, a bit set.
@@ -93,7 +97,7 @@ enum Flag : std::uint32_t {
   transpose_a = 1,
   transpose_b = 2,
   lower = 4,
-  right_side = 8,  ///< solve X op(A) = B instead of op(A) X = B
+  right_side = 8,  ///< solve X op(A) = B instead of op(A) X = B; join columns instead of rows
   unit_diagonal = 16,
   checked = 32,  ///< an error, as of Python's numbers, where NumPy gives infinity, NaN or 0
   onward =
