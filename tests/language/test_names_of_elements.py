@@ -89,6 +89,15 @@ def of_data(x, y):
     return x
 
 
+def of_itself(x, y):
+    s = 2.0
+    s = max(s, x[0])
+    x[...] = y * 2
+    for _ in range(2):
+        s += x[1]
+    return x, s
+
+
 @pytest.mark.parametrize(
     "function",
     [
@@ -102,6 +111,7 @@ def of_data(x, y):
         in_a_double_sum,
         behind_a_condition,
         of_data,
+        of_itself,
     ],
     ids=lambda function: function.__name__,
 )

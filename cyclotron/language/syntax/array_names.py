@@ -54,10 +54,11 @@ class ArrayNames:
     def store(self, name: str, value: ast.expr) -> None:
         """Note what a name is assigned."""
         is_array = self.may_be_array(value)
+        is_element = is_array and not self._has_axes(value)
         (self._names if is_array else self._numbers).add(name)
         (self._numbers if is_array else self._names).discard(name)
         self._perhaps.discard(name)
-        (self._elements.add if is_array and not self._has_axes(value) else self._elements.discard)(name)
+        (self._elements.add if is_element else self._elements.discard)(name)
 
     def is_number(self, name: str) -> bool:
         """Return whether a name holds no array but what Python computes, as a number."""
