@@ -36,7 +36,7 @@ def of_names_and_ranges(u):
 def of_data(u):
     y = cy.zeros_like(u)
     for i in range(6):
-        y[i] = u[i] in (1.0, 2.0) or i in (5,)
+        y[i] = u[i] in (1.0, 2.0) or i in (5,) or 4 in (i * 2, 9)
     return y, u[3] in (3.0,), u[2] in range(1), u[1] in range(3), u[0] in NONE
 
 

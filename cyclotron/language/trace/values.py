@@ -176,7 +176,9 @@ def or_(*values: Callable[[], object]) -> object:
 
 def one_of(value: Any, items: Any) -> object:
     """Return Python's `value in items`, of indices and data too where the items are the host's."""
-    if not isinstance(value, (Affine, Arithmetic, SymbolicArray)) or isinstance(items, SymbolicArray):
+    held = items if isinstance(items, (tuple, list, set, frozenset)) else ()
+    symbolic = builtins.any(isinstance(one, (Affine, Arithmetic, SymbolicArray)) for one in (value, *held))
+    if not symbolic or isinstance(items, SymbolicArray):
         return value in items
     if isinstance(items, range):
         items = items if items.step > 0 else items[::-1]
