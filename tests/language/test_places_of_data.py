@@ -63,3 +63,31 @@ def test_each_pe_assigns_up_to_a_number_of_its_own(shape: tuple[int, int, int]) 
     program = up_to.compile(target, source, stop, np.arange(shape[2]), schedule=cy.Schedule().space("i", "j"))
     for backend in ("numpy", "local", "sim"):
         np.testing.assert_array_equal(cy.run(program, backend=backend).output, expected)
+
+
+def rows_exchanged(u):
+    u[[1, 0]] = u
+    return u
+
+
+def columns_rotated(u):
+    u[:, [2, 0, 1]] = u
+    return u
+
+
+def within_a_row(u):
+    u[0][[1, 0]] = u[0, :2]
+    return u
+
+
+def of_another_name(u):
+    v = u
+    u[[1, 1]] = v
+    u[[0, 1]] = u[0]
+    return v
+
+
+@pytest.mark.parametrize("function", [rows_exchanged, columns_rotated, within_a_row, of_another_name])
+def test_a_part_of_an_array_is_assigned_to_its_own_places(function):
+    u = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(cy.kernel(function)(u), function(u.copy()))

@@ -20,6 +20,7 @@ from cyclotron.language.values.array import (
     View,
     combine,
     flat_index,
+    held_tensor,
     materialized,
     operand,
 )
@@ -132,7 +133,8 @@ def scattered(array: View, key: Any, value: Any) -> None:
         wide = (*(None,) * along, slice(None), *(None,) * (array.ndim - along - 1))
         put_along_axis(array, given[wide], value, along)
         return
-    values = materialized(operand(value))
+    values = operand(value)
+    values = materialized(values.copy() if held_tensor(values) is array.tensor else values)
     last = values.ndim - (array.ndim - along)
     for number, place in enumerate(given):  # the last one stays
         own = number if last >= 0 and values.shape[last] != 1 else 0
