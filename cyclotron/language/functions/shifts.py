@@ -12,10 +12,16 @@ from cyclotron.language.functions.rearrangement import concatenate
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.values.affine import Affine
-from cyclotron.language.values.array import LazyArray, SymbolicArray, axis_of, whole_shift
+from cyclotron.language.values.array import (
+    LazyArray,
+    SymbolicArray,
+    axis_of,
+    whole_shift,
+)
 from cyclotron.language.values.broadcasting import whole_numbers
+from cyclotron.language.values.condition import Condition, cases_of
 from cyclotron.language.values.nodes import Choose, Constant, Element
-from cyclotron.language.values.scalars import explicit_cast
+from cyclotron.language.values.scalars import choose_by_indices, explicit_cast
 from cyclotron.language.values.source_span import here
 
 Boundary = Literal["zero", "periodic", "reflect", "edge"]
@@ -33,7 +39,7 @@ def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
     a : ndarray
         Any shape and dtype.
     shift : int or sequence of int
-        By how many places, one number for each axis or one for all.
+        By how many places, one number for each axis or one for all. Along one axis an index of a loop too.
     axis : int or sequence of int, optional
         The axes, of which the same may come again; by default all, as if they were one.
 
@@ -55,6 +61,8 @@ def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
     >>> f(np.array([1, 2, 3])).tolist()
     [3, 1, 2]
     """
+    if isinstance(shift, Affine) and (axis is not None or a.ndim == 1):
+        return _rolled_by_index(a, shift, axis_of(0 if axis is None else axis, a.ndim, "roll"))
     if axis is None and a.ndim != 1:
         places = sum(by for _, by in _moves("roll", shift, 0, 1))
         return _rolled_as_one(a, places, a.ndim) if a.ndim else a.copy()
@@ -64,6 +72,27 @@ def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
     for along, by in total.items():
         a = moved(a, by, along, "periodic")
     return a
+
+
+def _rolled_by_index(a: Any, by: Affine, axis: int) -> Any:
+    """Move elements along an axis by as many places as an index of a loop says."""
+    size = whole_numbers(a.shape, "`roll`")[axis]
+    places = by % size if size else 0
+    cases = cases_of(places)
+
+    def element_at(index: Sequence[Affine]) -> Element:
+        result: Element | None = None
+        for region, form in reversed(cases):
+            to = index[axis].plus(form.times(-1))
+            wrapped, own = (
+                a.at((*index[:axis], one, *index[axis + 1 :])) for one in (to.plus(Affine({}, size)), to)
+            )
+            chosen = Choose(index[axis] < form, wrapped, own, here())
+            result = chosen if result is None else choose_by_indices(Condition(region), chosen, result)
+        assert result is not None
+        return result
+
+    return LazyArray(a.shape, a.dtype_name, element_at, (a,))
 
 
 def _rolled_as_one(a: Any, by: int, axes: int) -> Any:
