@@ -91,3 +91,47 @@ def of_another_name(u):
 def test_a_part_of_an_array_is_assigned_to_its_own_places(function):
     u = np.arange(6.0).reshape(2, 3)
     np.testing.assert_array_equal(cy.kernel(function)(u), function(u.copy()))
+
+
+def row_changed(A, n):
+    r = A[n[0]]
+    r += 1
+    return A
+
+
+def column_changed(A, n):
+    x = A[:, n[0]]
+    x += 1
+    return A
+
+
+def rows_in_a_loop(A, n):
+    for i in n:
+        r = A[i]
+        r += 1
+    return A
+
+
+def another_row_changed(A, n):
+    x = A[n[0]]
+    A[1, 1] = 50
+    return x + 0
+
+
+@pytest.mark.parametrize("function", [row_changed, column_changed, rows_in_a_loop, another_row_changed])
+def test_a_row_at_a_place_of_data_is_a_view(function):
+    A, n = np.arange(9.0).reshape(3, 3), np.array([1, 0, 2])
+    expected = function(A.copy(), n)
+    np.testing.assert_array_equal(cy.kernel(function).reference(A.copy(), n), expected)
+    with pytest.raises(cy.TraceError, match="CYC107|CYC111"):
+        cy.kernel(function)(A, n)
+
+
+def test_rows_at_places_have_the_shape_of_what_they_get():
+    @cy.kernel
+    def too_many(A):
+        A[[1, 0]] = A * 1
+        return A
+
+    with pytest.raises(cy.ShapeError, match="CYC122"):
+        too_many(np.arange(9.0).reshape(3, 3))

@@ -35,7 +35,17 @@ from cyclotron.support.dtypes import is_whole
 
 def _with_term(op: str) -> dispatch.Method:
     """Return the method of ``x[places] += value``: the elements, changed, which are assigned there then."""
-    return lambda self, other: combine(op, (self, other.value if isinstance(other, dispatch.Term) else other))
+
+    def changed(self: LazyArray, other: Any) -> SymbolicArray:
+        if self.fixed:
+            raise trace_error(
+                "CYC107",
+                f"{self.fixed} is changed in place",
+                help="assign element by element, in a loop over it; or change a copy, e.g. `x = A[n].copy()`",
+            )
+        return combine(op, (self, other.value if isinstance(other, dispatch.Term) else other))
+
+    return changed
 
 
 @dispatch.in_place(_with_term)
@@ -102,7 +112,11 @@ def gathered(array: SymbolicArray, key: Any) -> Any:
 
     whole = (*others[:first], *shape, *others[first:])
     kind = _Gathered if whole else _Picked
-    return kind(whole, base.dtype_name, element_at, (base, number), costly=True, label="taken")
+    taken = kind(whole, base.dtype_name, element_at, (base, number), costly=True, label="taken")
+    if not whole or shape or any(np.ndim(one) for one in keys if is_array(one)):
+        return taken
+    taken.fixed = f"a part of `{array.name}` at a place that data tell"  # a view in NumPy
+    return taken.viewing(array)
 
 
 def scattered(array: View, key: Any, value: Any) -> None:
@@ -136,6 +150,8 @@ def scattered(array: View, key: Any, value: Any) -> None:
     values = operand(value)
     values = materialized(values.copy() if held_tensor(values) is array.tensor else values)
     last = values.ndim - (array.ndim - along)
+    shape = tuple(len(given) if n == along else size for n, size in enumerate(array.shape))
+    broadcasting.check_fits(values.shape, shape)
     for number, place in enumerate(given):  # the last one stays
         own = number if last >= 0 and values.shape[last] != 1 else 0
         one = values[at_axis(last, own)] if last >= 0 else values

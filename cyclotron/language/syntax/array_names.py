@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+from collections.abc import Collection
 from typing import TypeGuard, TypeVar
 
 import numpy as np
@@ -76,6 +77,14 @@ class ArrayNames:
         self._numbers.discard(name)
         self._perhaps.discard(name)
         self._elements.discard(name)
+
+    def is_either(self, name: str) -> bool:
+        """Return whether a name may hold an array, or a number as well."""
+        return name in self._perhaps
+
+    def declare_data(self, names: Collection[str]) -> None:
+        """Note that names hold numbers that loops carry, which the program computes."""
+        self._data |= {*names}
 
     def may_be_element(self, name: str) -> bool:
         """Return whether a name was assigned what is an element of an array or a part of one."""

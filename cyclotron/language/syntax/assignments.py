@@ -43,7 +43,8 @@ def computed(state: RewriteState, target: ast.expr, value: ast.expr, *, apart: b
     named = target.id if isinstance(target, ast.Name) else ""
     may_be_array = not state.arrays.is_view(value) and state.arrays.may_be_array(value)
     parts = state.arrays.may_part(named, value)
-    is_new = named and (may_be_array or parts or may_be_of_host(state, value))
+    by_data = isinstance(value, ast.Subscript) and state.arrays.reads_data(value.slice)
+    is_new = named and (may_be_array or parts or by_data or may_be_of_host(state, value))
     return new_array(state, rewritten, named) if is_new else rewritten
 
 

@@ -26,7 +26,8 @@ def carried_numbers(body: Sequence[ast.AST], arrays: ArrayNames, needed: Collect
     hosts = {part.id for block in blocks for part in walk(block) if isinstance(part, ast.Name)}
     assigned = {part.id for part in parts if isinstance(part.ctx, ast.Store)} - hosts
     carried = assigned & (read_first(parts) | set(needed))
-    return {one for one in carried if arrays.is_number(one) or arrays.may_be_element(one)}
+    tests = (arrays.is_number, arrays.may_be_element, arrays.is_either)
+    return {one for one in carried if any(test(one) for test in tests)}
 
 
 def updated_in_place(body: Sequence[ast.AST]) -> set[str]:

@@ -193,14 +193,16 @@ def _early_exit(
     stands still.
     """
     after = carried_names.names_after(state.source.node, node.end_lineno or node.lineno)
-    outer = {one for early_exit in state.exits if flag for one in early_exit.carried}
-    numbers = carried_names.carried_numbers(repeated, state.arrays, after | outer)
+    around = {one for early_exit in state.exits for one in early_exit.carried}
+    outer = around if flag else set()
+    numbers = carried_names.carried_numbers(repeated, state.arrays, after | around)
     numbers = {one for one in numbers if not state.names.is_stale(one)}
     needed = after
     if flag:
         needed = carried_names.names_perhaps_after(state.source.node, node, state.unrolled_loops())
         _check_read_again(state, node, numbers)
     found = carried_names.carried_names(repeated, state.arrays, needed | outer)
+    state.arrays.declare_data(numbers)
     in_place = {one for one in numbers & carried_names.updated_in_place(repeated) if one in state.arrays}
     kept = {one: state.unused(f"{one}_kept") for one in sorted({*found, *numbers})}
     first = set() if flag else (carried_names.certain_names(node.body) & after) - kept.keys() - state.of_host

@@ -18,6 +18,7 @@ from cyclotron.language.trace.trace import Trace, active_trace
 from cyclotron.language.values import broadcasting
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import LazyArray, SymbolicArray, View, held_tensor, operand
+from cyclotron.language.values.condition import Extremum, Piecewise
 from cyclotron.language.values.nodes import Access, Element, Tensor, retyped
 from cyclotron.language.values.operations import element
 from cyclotron.language.values.region import is_empty
@@ -26,7 +27,7 @@ from cyclotron.language.values.source_span import here, shape_error, trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
 
 _PYTHONS = frozenset({"bool", "int64", "float64", "complex128"})
-_NUMBERS = (bool, int, float, complex, np.generic, Element)
+_NUMBERS = (bool, int, float, complex, np.generic, Element, Affine, Extremum, Piecewise)
 
 
 class CarriedNumber:
@@ -140,7 +141,7 @@ class LastValue:
         if loop.running is not None or not _runs(loop):
             return None
         trace = active_trace()
-        if not isinstance(held, (SymbolicArray, *_NUMBERS, Affine)) or isinstance(held, bool | int | float):
+        if not isinstance(held, (SymbolicArray, *_NUMBERS)) or isinstance(held, bool | int | float):
             self._values += (
                 [(held, None)] if held is None or isinstance(held, str | bool | int | float) else []
             )

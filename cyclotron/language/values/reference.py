@@ -110,7 +110,7 @@ class ScalarView(np.ndarray):
     def __getitem__(self, key: Any) -> Any:
         if has_bounds_of_data(key, np.ndarray):
             return _read_by_bounds(self, key)
-        value = super().__getitem__(key)
+        value = super().__getitem__(_with_numbers(key))
         return value if isinstance(value, ScalarView) else np.asarray(value).view(Value)
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -119,7 +119,14 @@ class ScalarView(np.ndarray):
         else:  # arrays without axes, as arguments too, wrap around where NumPy's scalars are refused
             require_unmasked(value)
             whole = isinstance(value, np.integer) or (isinstance(value, Value) and not value.ndim)
-            super().__setitem__(key, np.asarray(value) if whole else value)
+            super().__setitem__(_with_numbers(key), np.asarray(value) if whole else value)
+
+
+def _with_numbers(key: Any) -> Any:
+    """Subscripts with elements that are whole numbers as such, which take a view; arrays take a copy."""
+    if isinstance(key, tuple):
+        return tuple(map(_with_numbers, key))
+    return int(key) if isinstance(key, Value) and not key.ndim and key.dtype.kind in "iu" else key
 
 
 class ReferenceRagged(NDArrayOperatorsMixin):
