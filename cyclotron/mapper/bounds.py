@@ -176,7 +176,8 @@ def _folded(
     swapped = array.swapaxes(at, 0)
     result = np.zeros((parts, *swapped.shape[1:]), np.int64)
     np.add.at(result, owners, swapped)
-    return result.swapaxes(0, at)
+    folded: NDArray[np.int64] = result.swapaxes(0, at)
+    return folded
 
 
 def _owners(coordinates: NDArray[np.int64], axis: Axis, fold: Fold | None) -> NDArray[np.int64]:

@@ -192,15 +192,7 @@ def retyped_in_a_loop(x):
     return x
 
 
-@cy.kernel
-def number_carried(x, factor):
-    for _t in range(2):  # error: CYC111
-        factor = factor * 2
-        x += factor
-    return x
-
-
-ARGUMENTS = {"factor": 2.0, "counts": cy.spec(4, "int64"), "z": cy.spec(4, "complex128")}
+ARGUMENTS = {"counts": cy.spec(4, "int64"), "z": cy.spec(4, "complex128")}
 
 
 @cy.kernel

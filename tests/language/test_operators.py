@@ -254,3 +254,15 @@ def by_index_or_data(A, k):
 def test_conditions_of_indices_of_data_and_of_host_values() -> None:
     (C,) = agree(by_index_or_data, np.array([1.0, 2, 3]), 5)
     np.testing.assert_array_equal(C, [9, 10, 16])
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int8"])
+def test_whole_numbers_of_two_signs_are_compared_exactly(dtype: str) -> None:
+    def compared(u: Any, v: Any) -> Any:
+        return u == v, u != v, u < v, u <= v, u > v, u >= v, v < u, v >= u, v == np.uint64(2**63), u[3] > v[3]
+
+    info = np.iinfo(dtype)
+    u = np.array([0, 2**64 - 1, 2**63, 2**63, info.max, 2**63 + 1], "uint64")
+    v = np.array([0, -1, info.min, info.max, info.max, -(info.max)], dtype)
+    for found, right in zip(cy.kernel(compared)(u, v), compared(u, v), strict=True):
+        np.testing.assert_array_equal(found, right)

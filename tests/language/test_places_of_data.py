@@ -123,7 +123,7 @@ def test_a_row_at_a_place_of_data_is_a_view(function):
     A, n = np.arange(9.0).reshape(3, 3), np.array([1, 0, 2])
     expected = function(A.copy(), n)
     np.testing.assert_array_equal(cy.kernel(function).reference(A.copy(), n), expected)
-    with pytest.raises(cy.TraceError, match="CYC107|CYC111"):
+    with pytest.raises(cy.TraceError, match=r"CYC107|CYC111"):
         cy.kernel(function)(A, n)
 
 

@@ -125,8 +125,8 @@ def bisected(A, u):
 
 
 FUNCTIONS = [
-    lu_with_pivots, selection_sort, insertion_sort, bubble_sort, reversed_by_two_numbers, compacted, until_found,
-    alternating, place_of_the_largest, bisected,
+    lu_with_pivots, selection_sort, insertion_sort, bubble_sort, reversed_by_two_numbers, compacted,
+    until_found, alternating, place_of_the_largest, bisected,
 ]  # fmt: skip
 
 

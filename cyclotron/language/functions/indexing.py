@@ -147,6 +147,10 @@ def scattered(array: View, key: Any, value: Any) -> None:
         wide = (*(None,) * along, slice(None), *(None,) * (array.ndim - along - 1))
         put_along_axis(array, given[wide], value, along)
         return
+    if len(given) and np.asarray(given).dtype.kind not in "iu":
+        raise trace_error(
+            "CYC107", f"`{array.name}` is assigned at places that are no integers", help="use ints"
+        )
     values = operand(value)
     values = materialized(values.copy() if held_tensor(values) is array.tensor else values)
     last = values.ndim - (array.ndim - along)

@@ -31,10 +31,16 @@ from cyclotron.language.values.operations import apply, cast, element, positive
 from cyclotron.language.values.operators import named_dtype, result_dtype
 from cyclotron.language.values.refusals import DATA_HELP, refuse_of_arrays, refused_in_place
 from cyclotron.language.values.scalar_type import ScalarType, check_accumulator, promote
-from cyclotron.language.values.scalars import choose_by_indices, converted, explicit_cast
+from cyclotron.language.values.scalars import (
+    choose_by_indices,
+    compares_two_signs,
+    converted,
+    explicit_cast,
+)
 from cyclotron.language.values.source_span import here, shape_error, trace_error
 from cyclotron.language.values.subscripts import (
     Pick,
+    check_inside,
     count,
     has_bounds_of_data,
     has_places,
@@ -196,7 +202,16 @@ class SymbolicArray(Array):
         if has_places(key):
             return dispatch.call("gathered", self, key)
         cases = in_cases(key)
-        return by_cases(self, cases) if cases else self.taken(*subscripted(self.name, self.shape, key))
+        if cases:
+            return by_cases(self, cases)
+        picks, shape = subscripted(self.name, self.shape, key)
+        self.check_inside(picks)
+        return self.taken(picks, shape)
+
+    def check_inside(self, picks: Sequence[Pick]) -> None:
+        """Raise `LegalityError` (CYC203) where a subscript goes beyond the elements."""
+        pairs = zip(picks, self.shape, strict=True)
+        check_inside(self.name, [(pick.start, extent) for pick, extent in pairs if pick.axis is None])
 
     def operate(self, op: str, *values: object) -> Any:
         """Apply an operator to values of which this is one."""
@@ -322,10 +337,10 @@ class SymbolicArray(Array):
 def by_cases(array: Any, cases: Sequence[tuple[Region, Any]]) -> Any:
     """The elements that subscripts take in each of their cases."""
     rest = [EVERYWHERE for _ in cases[2:]] + [region for region, _ in cases[-1:]]  # cases tell where they are
-    parts = [
-        (Condition(region, others), array[key])
-        for (region, key), others in zip(cases, [*rest, EVERYWHERE], strict=False)
-    ]
+    parts: list[tuple[Condition, Any]] = []
+    for (region, key), left in zip(cases, [*rest, EVERYWHERE], strict=False):
+        with active_recorder().assuming(Condition(region)):
+            parts.append((Condition(region, left), array[key]))
     *others, (_, last) = parts
 
     def chosen(of: Callable[[Any], Element]) -> Element:
@@ -434,6 +449,22 @@ class View(SymbolicArray):
         ]
         return View(self.tensor, inner, shape, here(), part=self.part, fixed=fixed or self.fixed)
 
+    def check_inside(self, picks: Sequence[Pick]) -> None:
+        parts = [None if self._is_whole(axis) else extent for axis, extent in enumerate(self.shape)]
+        pairs = zip(picks, parts, strict=True)
+        found = [(pick.start, extent) for pick, extent in pairs if pick.axis is None and extent is not None]
+        check_inside(self.name, found)
+
+    def _is_whole(self, axis: int) -> bool:
+        """Return whether an axis is one of the tensor, whose ends the compiler knows."""
+        own = [(n, pick) for n, pick in enumerate(self.picks) if pick.axis == axis]
+        return (
+            len(own) == 1
+            and own[0][1].step == 1
+            and own[0][1].start.same(Affine({}, 0))
+            and (broadcasting.same(self.shape[axis], self.tensor.shape[own[0][0]]))
+        )
+
     def check_writable(self) -> None:
         """Raise `TraceError` (CYC107) for a view that nobody can write."""
         own = self.tensor.fixed
@@ -452,7 +483,9 @@ class View(SymbolicArray):
         cases = in_cases(key)
         if cases:
             return by_cases(self, cases)
-        view = self.taken(*subscripted(self.name, self.shape, key))
+        picks, shape = subscripted(self.name, self.shape, key)
+        self.check_inside(picks)
+        view = self.taken(picks, shape)
         return view if view.shape else view.at(())
 
     def __setitem__(self, key: object, value: object) -> None:
@@ -682,6 +715,7 @@ def combine(op: str, values: Sequence[object]) -> SymbolicArray:
         operands[0] = materialized(operands[0])  # reductions in the branches have it in each of their terms
     types = [one.type for one in operands]
     inner, result = promote(op, *(types if test is None else [ScalarType("bool"), *types]))
+    exact = compares_two_signs(op, types)
 
     def element_at(index: Sequence[Affine]) -> Element:
         parts = [one.at(broadcasting.along(index, one.shape)) for one in operands]
@@ -693,7 +727,7 @@ def combine(op: str, values: Sequence[object]) -> SymbolicArray:
             if isinstance(test, Condition):
                 return choose_by_indices(test, then, other)
             return then if test else other
-        return apply(op, *(converted(part, inner) for part in parts))
+        return apply(op, *(parts if exact else (converted(part, inner) for part in parts)))
 
     return LazyArray(shape, result.dtype, element_at, operands)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -31,6 +32,9 @@ class Recorder(Protocol):
 
     def taken(self) -> Region:
         """The points of `region` where the value that is recorded is taken."""
+
+    def assuming(self, condition: Any) -> AbstractContextManager[None]:
+        """While a value is recorded that is taken only where a condition holds."""
 
     def open_loop(self, index: Index, region: Region) -> None:
         """Open a loop or reduction; its index must not hide another one."""

@@ -39,6 +39,10 @@ from cyclotron.language.values.source_span import here, shape_error
 from cyclotron.support.dtypes import is_whole, kind_of
 from cyclotron.support.errors import ShapeError, Span
 
+_MIRRORED = {
+    "less": "greater", "greater": "less", "less_equal": "greater_equal", "greater_equal": "less_equal",
+    "equal": "equal", "not_equal": "not_equal",
+}  # fmt: skip
 _DIVISIONS = ("divide", "floor_divide", "remainder")  # of Python's numbers by 0 they are errors
 
 
@@ -77,6 +81,8 @@ def computed(op: str, operands: Sequence[Element], span: Span, flags: Sequence[s
         return Apply(op, operands, span, flags)
     if any(operand.blocked for operand in operands):
         return _on_tiles(op, operands, span, flags)
+    if compares_two_signs(op, [one.type for one in operands]):
+        return _compared(op, operands, span)
     first = int(OPERATORS[op].typing == "select")
     if first:
         _check_condition(op, operands[0], span)
@@ -100,6 +106,24 @@ def computed(op: str, operands: Sequence[Element], span: Span, flags: Sequence[s
     elif type.weak:
         result.text = _text(op, operands)
     return result
+
+
+def compares_two_signs(op: str, types: Sequence[ScalarType]) -> bool:
+    """Return whether a uint64 is compared with a signed whole number: no whole dtype holds both."""
+    names = {one.dtype for one in types if op in _MIRRORED and not one.weak}
+    return "uint64" in names and "i" in map(kind_of, names)
+
+
+def _compared(op: str, operands: Sequence[Element], span: Span) -> Element:
+    """NumPy's exact comparison of numbers of two signs."""
+    if operands[0].dtype == "uint64":
+        return _compared(_MIRRORED[op], operands[::-1], span)
+    signed, unsigned = operands
+    negative = computed("less", (signed, Constant(0, span)), span)
+    exact = computed(op, (explicit_cast(signed, "uint64"), unsigned), span)
+    if op in ("less", "less_equal", "not_equal"):
+        return computed("logical_or", (negative, exact), span)
+    return computed("logical_and", (computed("logical_not", (negative,), span), exact), span)
 
 
 def converted(value: Element, dtype: str) -> Element:

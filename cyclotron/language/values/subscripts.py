@@ -14,7 +14,8 @@ from cyclotron.language.values.condition import Extremum, Piecewise, cases_of, n
 from cyclotron.language.values.context import active_recorder
 from cyclotron.language.values.dispatch import Arithmetic, Array
 from cyclotron.language.values.region import is_empty
-from cyclotron.language.values.source_span import trace_error
+from cyclotron.language.values.source_span import here, trace_error
+from cyclotron.support.errors import LegalityError
 
 _MOST_CASES = 64  # of a subscript that is affine in cases
 
@@ -78,6 +79,30 @@ def subscripted(name: str, shape: Shape, key: object) -> tuple[tuple[Pick, ...],
         else:
             picks.append(Pick(subscript_form(name, one, shape[len(picks)])))
     return tuple(picks), tuple(result)
+
+
+def check_inside(name: str, places: Sequence[tuple[Affine, Size]]) -> None:
+    """Check subscripts of parts of an array, and of expressions: the compiler sees those of whole arrays.
+
+    Raises
+    ------
+    LegalityError
+        CYC203 where one may be below 0, or as large as the axis.
+    """
+    around = active_recorder().taken()
+    for form, extent in places:
+        ends = (
+            ("is below 0", form.times(-1).plus(Affine({}, -1))),
+            ("reaches its end", form.plus(as_form(extent).times(-1))),
+        )
+        for what, beyond in ends:
+            if any(not is_empty((*part, Constraint(beyond))) for part in around):
+                raise LegalityError(
+                    f"the subscript `{form}` of a part of `{name}` {what}: that has {extent} elements there",
+                    code="CYC203",
+                    span=here(),
+                    help="shrink the range of the index or shift the subscript",
+                )
 
 
 def in_cases(key: object) -> list[tuple[Region, Any]]:
