@@ -2,8 +2,8 @@
 
 Cycles of a step, simulated on `cy.machines.wse2`; the reductions' share is what a step costs more with its
 sums than with factors that are known, the test's what it costs more with its test of convergence, and the
-control's the part of a step in which its PEs, on average, wait for the controller's next section and set up
-its calls, here one a step. It makes a step longer by less, where they would wait anyway: what it adds is in
+control's the part of a step in which its PEs, on average, wait for the controller's calls and set them up,
+here one a step. It makes a step longer by less, where they would wait anyway: what it adds is in
 the picture.
 The stencil's step, those of conjugate gradients without a test and the pipelined ones are static: no
 controller takes part. Programs use more channels than the wafer's 24, which they would share in turn.

@@ -39,7 +39,7 @@ class Accounting(Table):
     memory : ndarray
         Waiting for loads and stores.
     control : ndarray
-        Waiting for the controller's next section and setting it up (`Control`).
+        Waiting for the controller's calls and setting them up (`Control`).
     done : ndarray
         After the last instruction, and of PEs without a program.
     """

@@ -46,8 +46,8 @@ class Step(NamedTuple):
         a full channel is free and it has learnt so (the response latency), or until the message before has
         left the link, of any channel where channels share it; a PE waits for a load or store from the start
         of its transfer on, or this until the port has transferred the request before, of whichever PE; a PE
-        waits for the section that follows a decision, and sets it up: all in that PE, though the controller
-        may have waited for another one; or a PE waits for a result of its own that a unit has not delivered,
+        waits for the controller's calls, and sets them up: all in that PE, though the controller may have
+        waited for another one; or a PE waits for a result of its own that a unit has not delivered,
         for a unit, or for a port.
     name : str
         The operator, the channel, the memory, the controller, or the PE.

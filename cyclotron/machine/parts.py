@@ -136,31 +136,31 @@ class Chiplets:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Control:
-    """A controller in the middle of the grid, which sends the PEs the sections that depend on data.
+    """A controller in the middle of the grid, which calls the procedures of the PEs where loops end by data.
 
     A section is what a program does between two decisions: an iteration of a loop whose end depends on data,
     or what follows that loop (`Program.sections`). The controller decides by the value that the PE nearest to
-    it has, then sends the next section to all PEs, each of which waits for it and sets up each procedure that
-    the section calls. Sections that wait for no value are sent ahead and cost nothing, so that programs
-    without such loops never use the controller. Without one, PEs decide for themselves at no cost, and so do
+    it has, then sends the calls of the next section to all PEs, each of which waits for those that it has
+    part in and sets them up. Sections that wait for no value are sent ahead. Programs without such loops
+    never use the controller. Without one, PEs decide for themselves at no cost, and so do
     those in loops that none leaves early, but that go on to their bound without changing anything
     (`Result.steps` tells).
 
-    What is charged is what no PE can hide: the way of the value, the controller's latency, the way back, and
-    the set-up of each call (`Section.calls`) when the PE comes to it, even to wait for a message. What
+    What control costs comes out of the programs of its PEs, `Program.control_system`, which the simulator
+    runs beside those of the workers: the ways of the value, of the section's number and of each call and
+    argument, queues that slow PEs fill, and the set-up of each call (`Section.calls`) when a PE has come to it. What
     the compiler fused into one nest of loops is one procedure, and so is a `with cy.fuse():`. MACH's paper
-    (section 4.1) has about 10 cycles for the latency and 50 to 60 for the set-up of an operation. The ways
-    that the words of a section take within the controller are not charged; `Program.control_system` is the
-    controller as a program, whose runs have them.
+    (section 4.1) has about 10 cycles until a section leaves the controller, which the ways and the look-up
+    of the section take where a hop takes one, and 50 to 60 for the set-up of an operation.
 
     Parameters
     ----------
     latency : int
-        Cycles from the value's arrival until the first word of the section leaves, at least 0.
+        Cycles in which the executive decides by a value, besides those of all ways, at least 0.
     hop : int
-        Cycles of that word from PE to PE, at least 0.
+        Cycles of a word from PE to PE, at least 0.
     setup : int
-        Cycles in which a PE sets up one procedure of the section, at least 0.
+        Cycles in which a PE sets up one call, at least 0.
 
     Raises
     ------
@@ -173,7 +173,7 @@ class Control:
     55
     """
 
-    latency: int = records.field(default=10, unit="cycles")
+    latency: int = records.field(default=0, unit="cycles")
     hop: int = records.field(default=1, unit="cycles")
     setup: int = records.field(default=55, unit="cycles")
 

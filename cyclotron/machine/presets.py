@@ -259,9 +259,9 @@ def wse2(rows: int, columns: int, *, channels: int | None = 24) -> Machine:
 
     D. Van Essendelft et al., "A System Level Compiler for Massively-Parallel, Spatial, Dataflow
     Architectures" (MACH): 48 KB for program and variables (section 5.5); one operand a cycle to or from the
-    network, and one or two cycles a hop (figure 1), of which this takes one; 24 channels (section 4); about
-    10 cycles until a section leaves the controller and 50 to 60 to set up an operation
-    (section 4.1), of which this takes 55 for each procedure of a section that waits for a value (`Control`).
+    network, and one or two cycles a hop (figure 1), of which this takes one; 24 channels (section 4); 50 to
+    60 cycles to set up an operation (section 4.1), of which this takes 55 for each call (`Control`). The
+    about 10 cycles until a section leaves the controller come out of the programs of its PEs.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ def wse2(rows: int, columns: int, *, channels: int | None = 24) -> Machine:
     (10, 20)
     """
     pe = PE(memory=48 * 1024, flops_per_cycle=2, channels=channels)
-    return Machine(grid=(rows, columns), pe=pe, control=Control(latency=10, hop=1, setup=55))
+    return Machine(grid=(rows, columns), pe=pe, control=Control(latency=0, hop=1, setup=55))
 
 
 def spyre_ring(cores: int = 32) -> Machine:

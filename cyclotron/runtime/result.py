@@ -161,7 +161,8 @@ class Result:
 
         Times: ``busy``, ``stall_empty`` (waiting for a message), ``stall_full`` (waiting for a place in a
         channel), ``stall_memory`` (waiting for its memory, as `Memory` tells), ``stall_control`` (waiting
-        for the controller's next section and setting it up, as `Control` tells), ``stall_link`` (waiting for
+        for the controller's calls and setting them up, as `Control` tells; ``wait_control`` is the former
+        alone, whose mean over ``cycles`` is the idle fraction of workers), ``stall_link`` (waiting for
         a link or bus that others share, ``Machine.shared_links``), ``stall_unit`` (waiting for a result that
         a unit has not delivered, or for a unit, `Unit`), ``stall_port`` (waiting for a port, ``PE.ports``),
         ``idle`` (int64 arrays of shape ``grid``, cycles), ``busy_by_operator`` (dict of such arrays),
@@ -190,7 +191,9 @@ class Result:
         this list, or -1.
         """
         timing = self._measured
-        stats = Stats({name: np.asarray(timing[name]).reshape(self.grid) for name in TIMES})
+        stats = Stats(
+            {name: np.asarray(timing[name]).reshape(self.grid) for name in (*TIMES, "wait_control")}
+        )
         stats["busy_by_operator"] = {
             name: np.asarray(cycles).reshape(self.grid)
             for name, cycles in timing.get("busy_by_operator", {}).items()

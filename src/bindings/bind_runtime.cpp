@@ -99,9 +99,10 @@ Dict simulate(const program::Program& program, const std::vector<py::array>& arr
       "cycles"_a = timing.cycles, "busy"_a = of(&PeCycles::busy), "idle"_a = of(&PeCycles::idle),
       "stall_empty"_a = of(&PeCycles::stall_empty), "stall_full"_a = of(&PeCycles::stall_full),
       "stall_memory"_a = of(&PeCycles::stall_memory), "stall_control"_a = of(&PeCycles::stall_control),
-      "stall_link"_a = of(&PeCycles::stall_link), "stall_unit"_a = of(&PeCycles::stall_unit),
-      "stall_port"_a = of(&PeCycles::stall_port), "busy_by_operator"_a = busy_by_operator(timing),
-      "channels"_a = channels(timing), "memory_ports"_a = memory_ports(timing),
+      "wait_control"_a = of(&PeCycles::wait_control), "stall_link"_a = of(&PeCycles::stall_link),
+      "stall_unit"_a = of(&PeCycles::stall_unit), "stall_port"_a = of(&PeCycles::stall_port),
+      "busy_by_operator"_a = busy_by_operator(timing), "channels"_a = channels(timing),
+      "memory_ports"_a = memory_ports(timing),
       "memory_port_of_pe"_a = py::array_t<std::uint32_t>(
           static_cast<py::ssize_t>(timing.memory_port_of_pe.size()), timing.memory_port_of_pe.data()),
       "memory_requests"_a = memory_requests(timing),

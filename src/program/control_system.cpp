@@ -34,10 +34,15 @@ Condition is(std::size_t coordinate, std::int64_t value) {
   return {.kind = Condition::Kind::zero, .form = std::move(form), .modulus = 0};
 }
 
-/// The words of a section that the control system sends: a word a call, then one an argument.
+/// The words of a section that the control system sends: a word a call, and one an argument.
 struct SectionWords {
   std::vector<std::int64_t> calls;
   std::vector<std::int64_t> arguments;
+  std::vector<std::int64_t> ends;  ///< By call: of its arguments, in `arguments`.
+  /// The number of arguments of so many calls, the first ones.
+  [[nodiscard]] std::int64_t arguments_of(std::int64_t first_calls) const {
+    return first_calls == 0 ? 0 : ends[std::size_t(first_calls - 1)];
+  }
 };
 
 /// Its channels, by number.
@@ -51,6 +56,9 @@ enum class Way : std::uint8_t {
   calls,
   arguments
 };
+static_assert(std::size_t(Way::flag_beside) == channel_of_flags &&
+              std::size_t(Way::calls) == channel_of_calls &&
+              std::size_t(Way::arguments) == channel_of_arguments);
 
 /// The code of one PE, on its way.
 class RoleCode {
@@ -62,14 +70,29 @@ class RoleCode {
   }
 
   SlotRef slot(const std::string& name, DType dtype, std::int64_t count = 1, bool persistent = false) {
-    result_.slots.push_back(
-        {.name = name, .dtype = dtype, .tile = {}, .count = count, .persistent = persistent});
+    constexpr std::int64_t most_bytes = 8;  // of a word
+    result_.slots.push_back({.name = name,
+                             .dtype = dtype,
+                             .tile = {},
+                             .count = count,
+                             .address = result_.memory_bytes,
+                             .persistent = persistent});
+    result_.memory_bytes += count * most_bytes;
     return {.slot = SlotId(result_.slots.size() - 1), .index = {}};
   }
   void add(Action action) { result_.code.push_back({std::move(action), {}}); }
   void open(const std::string& name, std::int64_t first, std::int64_t last) {
     add(Loop{.name = name, .lower = {bound(first)}, .upper = {bound(last)}, .step = 1});
     firsts_.push_back(first);
+  }
+  /// A condition: iterations [first, last] of the loop around.
+  void open_if(std::int64_t first, std::int64_t last) {
+    Affine below = variable(loops() - 1, -first), above = variable(loops() - 1, last);
+    above.coefficients.back() = -1;
+    const auto holds = [](Affine form) {
+      return Condition{.kind = Condition::Kind::non_negative, .form = std::move(form), .modulus = 0};
+    };
+    add(If{{{holds(std::move(below)), holds(std::move(above))}}});
   }
   void close() {
     add(End{});
@@ -127,13 +150,19 @@ class ControlBuilder {
       for (const Call& call : section.calls) {
         words.calls.push_back(++calls);
         for (const std::string& name : call.arguments) words.arguments.push_back(tensor_of(name));
+        words.ends.push_back(std::ssize(words.arguments));
       }
       words_.push_back(std::move(words));
     }
-    while (table_bytes() > of_.machine.pe.memory_bytes - other_bytes && responses_ < calls) ++responses_;
+    // A worker takes a call's arguments before the next call, and the merge PE sends them after all calls of the share.
+    const auto too_few = [&] {
+      return table_bytes() > of_.machine.pe.memory_bytes - other_bytes ||
+             longest(&SectionWords::calls) > merge_depth;
+    };
+    while (too_few() && responses_ < calls) ++responses_;
   }
 
-  Program run() {
+  Program run(Workers workers) {
     make_machine();
     add_channels();
     std::vector<std::int64_t> shape;
@@ -144,6 +173,7 @@ class ControlBuilder {
     for (std::int64_t r = 0; r < responses_; ++r) add_response(r);
     add_merge();
     add_worker();
+    if (workers == Workers::outside) result_.classes.back().code.clear();
     add_relay();
     return std::move(result_);
   }
@@ -161,25 +191,29 @@ class ControlBuilder {
   [[nodiscard]] std::int64_t column_of(std::int64_t response) const {
     return response % 2 == 0 ? merge_column() - 1 - response / 2 : executive_column() + 1 + response / 2;
   }
-  /// SectionWords [first, second) of so many that a response PE has.
-  [[nodiscard]] std::pair<std::int64_t, std::int64_t> share(std::size_t words, std::int64_t response) const {
-    const auto count = static_cast<std::int64_t>(words);
-    const std::int64_t each = count / responses_, more = count % responses_;
+  using Kind = std::vector<std::int64_t> SectionWords::*;
+  /// The words [first, second) of a section that a response PE has: of its calls, as evenly as can be; of the arguments those
+  /// of its calls.
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> share(const SectionWords& words, Kind kind,
+                                                            std::int64_t response) const {
+    const std::int64_t count = std::ssize(words.calls), each = count / responses_, more = count % responses_;
     const std::int64_t first = response * each + std::min(response, more);
-    return {first, first + each + (response < more ? 1 : 0)};
+    const std::int64_t end = first + each + (response < more ? 1 : 0);
+    if (kind == &SectionWords::calls) return {first, end};
+    return {words.arguments_of(first), words.arguments_of(end)};
   }
   /// The response PEs that have a share of a section, the first ones.
   [[nodiscard]] std::int64_t holders(std::size_t section) const {
-    const SectionWords& words = words_[section];
-    return std::min<std::int64_t>(responses_, std::max(std::ssize(words.calls), std::ssize(words.arguments)));
+    return std::min<std::int64_t>(responses_, std::ssize(words_[section].calls));
   }
-  using Kind = std::vector<std::int64_t> SectionWords::*;
   /// The longest share of a section's words.
   [[nodiscard]] std::int64_t longest(Kind kind) const {
     std::int64_t result = 0;
     for (const SectionWords& words : words_) {
-      const auto [first, end] = share((words.*kind).size(), 0);
-      result = std::max(result, end - first);
+      for (std::int64_t r = 0; r < responses_; ++r) {
+        const auto [first, end] = share(words, kind, r);
+        result = std::max(result, end - first);
+      }
     }
     return result;
   }
@@ -259,7 +293,7 @@ class ControlBuilder {
     for (std::int64_t r = 0; r < responses_; ++r) {
       for (std::int64_t s = 0; s < sections; ++s) {
         const auto& words = words_[std::size_t(s)].*kind;
-        const auto [first, end] = share(words.size(), r);
+        const auto [first, end] = share(words_[std::size_t(s)], kind, r);
         std::copy(words.begin() + first, words.begin() + end, values.begin() + (r * sections + s) * most);
       }
     }
@@ -269,25 +303,41 @@ class ControlBuilder {
     return id;
   }
 
+  static const ControlLoop& first_to_end(const ControlBlock& block) {
+    const ControlLoop& first = block.loops.front();
+    return first.body.loops.empty() ? first : first_to_end(first.body);
+  }
+
   /// The loops and sections of the program, with a PE's part of them: of a section that has calls, and of the end of each
-  /// iteration of a loop that ends by data; that returns the flag.
+  /// iteration in which a loop may end by data; that writes the flag.
   template <class OfSection, class Decide>
-  void walk(RoleCode& role, const ControlBlock& block, OfSection of_section, Decide decide,
-            std::size_t& loops) const {
+  void walk(RoleCode& role, const ControlBlock& block, const SlotRef& flag, OfSection of_section,
+            Decide decide, std::size_t& loops) const {
     for (std::size_t n = 0; n < block.sections.size(); ++n) {
       if (!words_[block.sections[n]].calls.empty()) of_section(block.sections[n]);
       if (n == block.loops.size()) continue;
       const ControlLoop& loop = block.loops[n];
       role.open(loop.name, loop.first, loop.last);
-      walk(role, loop.body, of_section, decide, loops);
-      if (loop.plan) role.add(Exit{.plan = *loop.plan, .runs = decide(flags_[loops++])});
+      walk(role, loop.body, flag, of_section, decide, loops);
+      if (loop.plan) {
+        const ExitPlan& plan = of_.exit_plans[loop.plan->index()];
+        const bool always = plan.first <= loop.first && plan.last >= loop.last;
+        if (!always) role.open_if(plan.first, plan.last);
+        decide(flags_[loops++]);
+        if (!always) role.add(End{});
+        role.add(Exit{.plan = *loop.plan, .runs = flag});
+      }
       role.close();
     }
   }
   template <class OfSection, class Decide>
-  void walk(RoleCode& role, OfSection of_section, Decide decide) const {
+  void walk(RoleCode& role, const SlotRef& flag, OfSection of_section, Decide decide) const {
+    const ControlLoop& loop = first_to_end(flow_.program);
+    if (loop.plan &&
+        loop.first < of_.exit_plans[loop.plan->index()].first)  // it reads the flag before there is one
+      role.add(Move{.destination = flag, .source = Constant::of(std::int64_t{1})});
     std::size_t loops = 0;
-    walk(role, flow_.program, of_section, decide, loops);
+    walk(role, flow_.program, flag, of_section, decide, loops);
   }
 
   /// MA-022, MA-026: control flow and numbers of sections.
@@ -296,17 +346,16 @@ class ControlBuilder {
     RoleCode role("executive", 0, own);
     const SlotRef section = role.slot("section", DType::int64), flag = role.slot("flag", DType::boolean);
     walk(
-        role,
+        role, flag,
         [&](std::size_t s) {
           role.add(Move{.destination = section, .source = Constant::of(std::int64_t(s) + first_section)});
           const std::int64_t most = holders(s) - 1;  // of response PEs: the one farthest out on each side
           role.broadcast(Way::section, section, column_of(most - most % 2), merge_column() - 1);
           if (most > 0) role.broadcast(Way::section, section, own + 1, column_of(most - (most + 1) % 2));
         },
-        [&](TensorId) -> const SlotRef& {
+        [&](TensorId) {
           role.receive(Way::flag_up, flag);
           role.broadcast(Way::goes_on, flag, 0, last);
-          return flag;
         });
     result_.classes.push_back(role.take());
   }
@@ -319,7 +368,7 @@ class ControlBuilder {
     const SlotRef calls = add_own_table(role, number_of, calls_, &SectionWords::calls);
     const SlotRef arguments = add_own_table(role, number_of, arguments_, &SectionWords::arguments);
     walk(
-        role,
+        role, goes_on,
         [&](std::size_t s) {
           if (number_of >= holders(s)) return;
           role.receive(Way::section, section, executive_column());
@@ -327,16 +376,17 @@ class ControlBuilder {
           send_share(role, number_of, s, &SectionWords::calls, calls, Way::calls_in, look_up);
           send_share(role, number_of, s, &SectionWords::arguments, arguments, Way::arguments_in, look_up);
         },
-        [&](TensorId) -> const SlotRef& {
-          role.receive(Way::goes_on, goes_on, executive_column());
-          return goes_on;
-        });
+        [&](TensorId) { role.receive(Way::goes_on, goes_on, executive_column()); });
     result_.classes.push_back(role.take());
   }
 
   SlotRef add_own_table(RoleCode& role, std::int64_t number_of, TensorId table, Kind kind) const {
+    const auto has_words = [&](const SectionWords& section) {
+      const auto [first, end] = share(section, kind, number_of);
+      return first < end;
+    };
+    if (std::ranges::none_of(words_, has_words)) return {};
     const std::int64_t words = std::ssize(words_) * longest(kind);
-    if (words == 0) return {};
     const SlotRef slot = role.slot(result_.tensors[table.index()].name, DType::int64, words, true);
     role.each(0, words, [&](const Affine& place) {
       SlotRef element = slot;
@@ -353,7 +403,7 @@ class ControlBuilder {
   };
   void send_share(RoleCode& role, std::int64_t number_of, std::size_t section, Kind kind,
                   const SlotRef& table, Way way, LookUp& look_up) const {
-    const auto [first, end] = share((words_[section].*kind).size(), number_of);
+    const auto [first, end] = share(words_[section], kind, number_of);
     const std::int64_t words = end - first, most = longest(kind);
     const bool looks_up = words > 0 && !std::exchange(look_up.done, look_up.done || words > 0);
     if (looks_up) {
@@ -380,31 +430,28 @@ class ControlBuilder {
     RoleCode role("merge", 0, merge_column());
     const SlotRef word = role.slot("word", DType::int64), goes_on = role.slot("goes_on", DType::boolean);
     walk(
-        role,
+        role, goes_on,
         [&](std::size_t s) {
           for (std::int64_t r = 0; r < responses_; ++r) {
-            pass_on(role, r, words_[s].calls.size(), word, Way::calls_in, Way::calls);
-            pass_on(role, r, words_[s].arguments.size(), word, Way::arguments_in, Way::arguments);
+            pass_on(role, r, share(words_[s], &SectionWords::calls, r), word, Way::calls_in, Way::calls);
+            pass_on(role, r, share(words_[s], &SectionWords::arguments, r), word, Way::arguments_in,
+                    Way::arguments);
           }
         },
-        [&](TensorId) -> const SlotRef& {
-          role.receive(Way::goes_on, goes_on, executive_column());
-          return goes_on;
-        });
+        [&](TensorId) { role.receive(Way::goes_on, goes_on, executive_column()); });
     result_.classes.push_back(role.take());
   }
 
-  void pass_on(RoleCode& role, std::int64_t response, std::size_t words, const SlotRef& word, Way in,
-               Way out) const {
-    const auto [first, end] = share(words, response);
-    role.each(first, end, [&](const Affine&) {
+  void pass_on(RoleCode& role, std::int64_t response, std::pair<std::int64_t, std::int64_t> words,
+               const SlotRef& word, Way in, Way out) const {
+    role.each(words.first, words.second, [&](const Affine&) {
       role.receive(in, word, column_of(response));
       role.send(out, word);
     });
   }
 
-  /// The PE of the field that is next to the merge PE: it takes each section, sets up its calls, and then tells the flag. At the end it stores
-  /// what it was sent.
+  /// The PE of the field that is next to the merge PE: it takes each call and its arguments, sets it up, and then tells the
+  /// flag. At the end it stores what it was sent.
   void add_worker() {
     RoleCode role("worker", 1, merge_column());
     const SlotRef flag = role.slot("flag", DType::boolean), call = role.slot("call", DType::int64);
@@ -418,17 +465,22 @@ class ControlBuilder {
       taken.emplace_back(calls, slot("arguments", words_[s].arguments.size()));
     }
     walk(
-        role,
+        role, flag,
         [&](std::size_t s) {
-          for (std::int64_t r = 0; r < responses_; ++r) {
-            take(role, share(words_[s].calls.size(), r), taken[s].first, Way::calls, call);
-            take(role, share(words_[s].arguments.size(), r), taken[s].second, Way::arguments, std::nullopt);
+          auto [number, argument] = taken[s];
+          for (std::int64_t n = 0; n < std::ssize(words_[s].calls); ++n) {
+            number.index.constant = n;
+            role.receive(Way::calls, number);
+            role.each(words_[s].arguments_of(n), words_[s].arguments_of(n + 1), [&](const Affine& place) {
+              argument.index = place;
+              role.receive(Way::arguments, argument);
+            });
+            role.add(Compute{.op = Op::add, .operands = {number, Constant{}}, .destination = call});
           }
         },
-        [&](TensorId tensor) -> const SlotRef& {
+        [&](TensorId tensor) {
           role.load(tensor, flag);
           role.send(Way::flag_beside, flag);
-          return flag;
         });
     for (std::size_t s = 0; s < words_.size(); ++s) {
       store(role, words_[s].calls.size(), taken[s].first, fmt::format("calls_{}", s));
@@ -437,15 +489,6 @@ class ControlBuilder {
     result_.classes.push_back(role.take());
   }
 
-  /// `call`: the number of the one that is set up, of words that are calls.
-  static void take(RoleCode& role, std::pair<std::int64_t, std::int64_t> words, SlotRef to, Way way,
-                   const std::optional<SlotRef>& call) {
-    role.each(words.first, words.second, [&](const Affine& place) {
-      to.index = place;
-      role.receive(way, to);
-      if (call) role.add(Compute{.op = Op::add, .operands = {to, Constant{}}, .destination = *call});
-    });
-  }
   void store(RoleCode& role, std::size_t words, SlotRef from, const std::string& name) {
     if (words == 0) return;
     const auto count = static_cast<std::int64_t>(words);
@@ -460,11 +503,10 @@ class ControlBuilder {
     RoleCode role("relay", 1, executive_column());
     const SlotRef flag = role.slot("flag", DType::boolean);
     walk(
-        role, [](std::size_t) {},
-        [&](TensorId) -> const SlotRef& {
+        role, flag, [](std::size_t) {},
+        [&](TensorId) {
           role.receive(Way::flag_beside, flag);
           role.send(Way::flag_up, flag);
-          return flag;
         });
     result_.classes.push_back(role.take());
   }
@@ -480,6 +522,8 @@ class ControlBuilder {
 
 }  // namespace
 
-Program control_system(const Program& program) { return ControlBuilder(program).run(); }
+Program control_system(const Program& program, Workers workers) {
+  return ControlBuilder(program).run(workers);
+}
 
 }  // namespace cyclotron::program

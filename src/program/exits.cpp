@@ -316,13 +316,12 @@ class Replay {
 
   /// None where that are more instructions than `most`.
   std::optional<std::vector<Copy>> run() {
-    auto result = block(0, code_.size(), decided_);
+    auto result = block(0, code_.size());
     return too_many_ ? std::nullopt : std::optional(std::move(result));
   }
 
  private:
-  /// `with_exit`: keeps the EXIT that is directly in it.
-  std::vector<Copy> block(std::size_t begin, std::size_t end, bool with_exit) {
+  std::vector<Copy> block(std::size_t begin, std::size_t end) {
     std::vector<Copy> result;
     for (std::size_t at = begin; at < end && !too_many_; ++at) {
       const Action& action = code_[at].action;
@@ -334,7 +333,7 @@ class Replay {
           continue;
         }
       }
-      if (std::holds_alternative<Exit>(action) && !with_exit) continue;
+      if (std::holds_alternative<Exit>(action) && !decided_) continue;
       result.push_back({.origin = static_cast<std::uint32_t>(at)});
     }
     return result;
@@ -343,17 +342,21 @@ class Replay {
   /// A loop that ends early, or has such loops inside.
   void loop(std::vector<Copy>& result, std::size_t begin, std::size_t end) {
     const Range all = range_of(std::get<Loop>(code_[begin].action));
+    if (decided_ && all.size() == 0) {  // it keeps what is before it and after it apart
+      for (std::size_t at = begin; at <= end; ++at)
+        result.push_back({.origin = static_cast<std::uint32_t>(at)});
+      return;
+    }
     const auto* exit = std::get_if<Exit>(&code_[end - 1].action);
     const ExitOutcome::Run* run = nullptr;
     if (exit != nullptr) run = outcomes_[exit->plan.index()].find(runs_[exit->plan.index()]++);
-    if (run == nullptr) return iterations(result, begin, end, all, decided_);
-    iterations(result, begin, end, {all.first, run->at}, decided_);
-    iterations(result, begin, end, {run->at + run->skipped + 1, all.last}, false);
+    if (run == nullptr) return iterations(result, begin, end, all);
+    iterations(result, begin, end, {all.first, run->at});
+    iterations(result, begin, end, {run->at + run->skipped + 1, all.last});
   }
 
   /// Iterations of a loop, those that do the same together.
-  void iterations(std::vector<Copy>& result, std::size_t begin, std::size_t end, Range range,
-                  bool with_exit) {
+  void iterations(std::vector<Copy>& result, std::size_t begin, std::size_t end, Range range) {
     std::vector<Copy> body;
     std::int64_t from = range.first;
     const auto write = [&](std::int64_t last) {
@@ -365,7 +368,7 @@ class Replay {
     };
     const bool alike = all_alike(plans_within(begin + 1, end - 1));
     for (std::int64_t v = range.first; v <= range.last && !too_many_; ++v) {
-      auto next = block(begin + 1, end, with_exit);
+      auto next = block(begin + 1, end);
       if (v == range.first || next != body) {
         write(v - 1);
         body = std::move(next);

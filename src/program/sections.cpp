@@ -130,9 +130,8 @@ class Collected {
   }
 
   /// The loop of a block, from `place` on, that ends by these plans; else the first that has one of them.
-  static std::vector<ControlLoop>::const_iterator find_loop(const std::vector<ControlLoop>& loops,
-                                                            std::size_t place,
-                                                            const std::vector<ExitPlanId>& plans) {
+  static std::vector<ControlLoop>::iterator find_loop(std::vector<ControlLoop>& loops, std::size_t place,
+                                                      const std::vector<ExitPlanId>& plans) {
     const auto from = loops.begin() + static_cast<std::ptrdiff_t>(std::min(place, loops.size()));
     const auto alike =
         std::find_if(from, loops.end(), [&](const ControlLoop& loop) { return plans_in(loop) == plans; });
@@ -144,7 +143,7 @@ class Collected {
   }
 
   /// Adds the procedures of instructions [at, end), which `left` begins with, to the sections of a block.
-  void add(std::uint32_t number, std::size_t at, std::size_t end, const ControlBlock& to,
+  void add(std::uint32_t number, std::size_t at, std::size_t end, ControlBlock& to,
            std::span<const Procedure>& left) {
     const PeClass& pe_class = program_.classes[number];
     std::size_t place = 0, joined = 0;
@@ -156,6 +155,11 @@ class Collected {
         const auto found = find_loop(to.loops, place, plans);
         const std::size_t past_it = past(pe_class.code, at);
         if (found != to.loops.end()) {
+          const ControlLoop own = limits_of(std::get<Loop>(pe_class.code[at].action));
+          if (own.first <= own.last && found->body.loops.empty()) {
+            found->first = std::min(found->first, own.first);
+            found->last = std::max(found->last, own.last);
+          }
           add(number, at + 1, past_it - 1, found->body, left);
           place = static_cast<std::size_t>(found - to.loops.begin()) + 1;
         }
@@ -165,7 +169,8 @@ class Collected {
       } else if (!left.empty() && left.front().first == at) {
         auto& calls = result_.sections[to.sections[place]].calls;
         joined = join(calls, joined, pe_class, left.front());
-        calls[joined++].classes.push_back(number);
+        calls[joined].classes.push_back(number);
+        calls[joined++].begins.push_back(at);
         at = left.front().end;
         left = left.subspan(1);
       } else {

@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include <cyclotron/program/procedures.hpp>
+
 #include "local/run.hpp"
 #include "resident.hpp"
 #include "simulator/advice/deadlock.hpp"
@@ -11,6 +13,8 @@
 
 namespace cyclotron::runtime {
 namespace {
+
+using simulator::ControlledRun;
 
 [[noreturn]] void no_fast_forward(const program::Program& program) {
   const bool hazards = machine::has_hazards(program.machine);
@@ -27,8 +31,8 @@ namespace {
 /// By the interpreter, which also tells the events.
 template <bool functional>
 Timing interpret(const program::Program& program, const Arrays& arrays, const SimulatorOptions& options,
-                 const Progress& progress) {
-  simulator::Simulation<functional> simulation(program, arrays, options.event_limit, progress);
+                 const Progress& progress, const ControlledRun* control) {
+  simulator::Simulation<functional> simulation(program, arrays, options.event_limit, progress, control);
   if (!simulation.run()) throw simulator::deadlock_error(program, simulation.waits(), progress);
   Timing timing = simulation.timing();
   timing.engine = functional ? "functional" : "general";
@@ -58,23 +62,23 @@ std::optional<std::vector<program::ExitOutcome>> compute(const program::Program&
 
 /// Of a program without loops that end early, or with all of their iterations.
 Timing measure(const program::Program& program, const Arrays& arrays, const SimulatorOptions& options,
-               const Progress& progress) {
-  auto timing =
-      simulator::simulate_time(program, options.functional ? Engine::automatic : options.engine, progress);
+               const Progress& progress, const ControlledRun* control) {
+  auto timing = simulator::simulate_time(program, options.functional ? Engine::automatic : options.engine,
+                                         progress, control);
   if (!timing) {
-    if (options.functional) return interpret<true>(program, arrays, options, progress);
+    if (options.functional) return interpret<true>(program, arrays, options, progress, control);
     if (options.engine == Engine::fast_forward) no_fast_forward(program);
-    return interpret<false>(program, arrays, options, progress);
+    return interpret<false>(program, arrays, options, progress, control);
   }
   // Numbers do not depend on the time, nor the time on numbers: each has an engine that is faster alone.
   const bool keeps_events = options.event_limit > 0 && timing->events_dropped <= options.event_limit;
   if (options.functional) {
-    if (keeps_events) return interpret<true>(program, arrays, options, progress);
+    if (keeps_events) return interpret<true>(program, arrays, options, progress, control);
     const bool finished = compute(program, arrays, options, progress).has_value();
     CYC_CHECK(finished, "a run that the simulator finished");
     timing->engine = "functional";
   } else if (keeps_events) {
-    Timing recorded = interpret<false>(program, {}, options, progress);
+    Timing recorded = interpret<false>(program, {}, options, progress, control);
     timing->events = std::move(recorded.events);
     timing->messages = std::move(recorded.messages);
     timing->messages_dropped = recorded.messages_dropped;
@@ -114,16 +118,24 @@ Timing simulate(const program::Program& program, const Arrays& arrays, const Sim
   }
   if (options.functional) check_grid_size(program);  // before time is simulated, which has no such limit
   const SingleThreadedBlas single_threaded;
+  const auto controlled = [&](std::vector<program::ExitOutcome> outcomes, const program::Unrolled* unrolled) {
+    std::optional<ControlledRun> result;
+    if (program::uses_controller(program))
+      result = simulator::controlled_run(program, std::move(outcomes), unrolled);
+    return result;
+  };
+  const auto pointer = [](const std::optional<ControlledRun>& run) { return run ? &*run : nullptr; };
   if (program.exit_plans.empty() || (!options.functional && options.steps.empty()))
-    return measure(program, arrays, options, progress);
+    return measure(program, arrays, options, progress, pointer(controlled({}, nullptr)));
   // Where loops end is a matter of numbers, and time of where they end.
   auto outcomes = options.functional ? compute(program, arrays, options, progress)
                                      : program::outcomes_of(program, options.steps);
-  if (!outcomes) return measure(program, arrays, options, progress);  // says why
+  if (!outcomes) return measure(program, arrays, options, progress, nullptr);  // says why
   const auto unrolled = program::without_skipped(program, *outcomes);
   CYC_CHECK(unrolled || options.functional, "loops that all end alike take no more instructions");
-  Timing timing = unrolled ? measure(unrolled->program, arrays, options, progress)
-                           : interpret<true>(program, arrays, options, progress);
+  const auto control = controlled(*outcomes, unrolled ? &*unrolled : nullptr);
+  Timing timing = unrolled ? measure(unrolled->program, arrays, options, progress, pointer(control))
+                           : interpret<true>(program, arrays, options, progress, pointer(control));
   if (unrolled) name_origins(timing, *unrolled);
   timing.exits = *std::move(outcomes);
   return timing;

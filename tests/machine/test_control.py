@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import random
 from pathlib import Path
 
 import accounts
@@ -66,15 +67,14 @@ def test_each_decision_costs_the_way_and_the_set_up(shape, least):
     skipped = ending["steps"] - steps
     decisions = ending["last"] - skipped - ending["first"] + 1
     middle = [(n - 1) // 2 for n in program.grid]
-    hops = sum(abs(x - m) for x, m in zip(np.indices(program.grid), middle, strict=True))
     least_cycles = decisions * (CONTROL.latency + CONTROL.setup)
     waits = result.stats["stall_control"]
     assert waits[tuple(middle)] >= least_cycles
     assert (waits >= decisions * CONTROL.setup).all()
     # The farthest PE goes on no sooner than the word comes there, and the next sum waits for it.
     assert result.cycles >= without.cycles + least_cycles
-    if hops.max() == 0:
-        assert waits.sum() == least_cycles == result.cycles - without.cycles
+    # What a PE waits for beyond that is the ways in the controller's row, and of the words.
+    assert ((waits - result.stats["wait_control"]) % CONTROL.setup == 0).all()
 
 
 def test_static_programs_need_no_controller():
@@ -90,10 +90,59 @@ def test_static_programs_need_no_controller():
         assert result.stats["cycles_skipped"] == without.stats["cycles_skipped"]
 
 
-def test_no_control_costs_are_those_of_none():
+def test_looking_sections_up_costs_where_nothing_else_does():
+    """Four cycles for each section that a flag decides, and for the first one."""
     free = cy.Control(latency=0, hop=0, setup=0)
     with_it, without = (run(compiled((1,), 0.01, control=control)) for control in (free, None))
-    assert with_it.cycles == without.cycles
+    (steps,) = with_it.steps.values()
+    assert with_it.cycles == without.cycles + 4 * (steps - 1)
+
+
+@pytest.mark.parametrize(("latency", "hop", "setup"), [(0, 0, 0), (0, 1, 55), (10, 2, 60)])
+def test_waits_of_an_iteration_are_the_ways_of_the_control_system(latency, hop, setup):
+    """MA-139, MA-140: in place of a rule, the look-up and six hops: 10 cycles where a hop takes one."""
+    control = cy.Control(latency=latency, hop=hop, setup=setup)
+    stats = [run(compiled((1,), 1e-30, n, control), functional=False).stats for n in (10, 11)]
+    wait, stall = ((stats[1][name] - stats[0][name]).sum() for name in ("wait_control", "stall_control"))
+    assert wait == latency + 4 + 6 * hop
+    assert stall - wait == setup
+
+
+@pytest.mark.parametrize("least", [0.9, 0.1, 1e-30])
+def test_a_run_that_computes_in_no_time_is_one_of_the_control_system(least):
+    """MA-109: the worker of `control_system` is a PE of the program whose operators take no cycles."""
+    rng = random.Random(least)
+    for _ in range(20):
+        control = cy.Control(latency=rng.randrange(20), hop=rng.randrange(4), setup=rng.randrange(70))
+        operators = ("divide", "less", "logical_and", "logical_not", "where")
+        pe = cy.PE(cycles=dict.fromkeys(operators, 0))
+        program = compiled((1, 1), least, control=control, pe=pe)
+        result, system = run(program), program.control_system
+        assert result.stats["busy"].sum() == 0, result.stats["busy_by_operator"]
+        (flags,) = (tensor for tensor in system.tensors if tensor["role"] == "input")
+        iterations = np.arange(flags["shape"][0])
+        runs = (cy.run(system, iterations < n, backend="sim") for n in range(len(iterations) + 1))
+        assert result.cycles == next(one.cycles for one in runs if one.steps == result.steps)
+
+
+def test_slow_workers_hold_the_controller_back_and_fast_ones_idle():
+    """MA-031, MA-033: random rates; workers do all calls, and wait for them the less, the slower they are."""
+    rng = random.Random(0)
+    for _ in range(100):
+        rates = sorted(rng.sample(range(1, 400), 2))
+        control = cy.Control(latency=rng.randrange(40), hop=rng.randrange(4), setup=rng.randrange(70))
+        runs = [
+            run(compiled((2, 3), 0.05, control=control, pe=cy.PE(cycles={"divide": rate}))) for rate in rates
+        ]
+        fast, slow = runs
+        assert np.array_equal(fast.output, slow.output)
+        setups = [result.stats["stall_control"] - result.stats["wait_control"] for result in runs]
+        assert np.array_equal(*setups)
+        idle = [result.stats["wait_control"].mean() / result.cycles for result in runs]
+        assert idle[0] > idle[1]
+    far = cy.Control(latency=10_000, hop=1, setup=1)
+    waits = run(compiled((2, 3), 0.05, control=far))
+    assert waits.stats["wait_control"].mean() / waits.cycles > 0.9
 
 
 @pytest.mark.parametrize("engine", ["auto", "general", "fast-forward"])
@@ -216,14 +265,20 @@ def calls_of(program, section, pe):
 @pytest.mark.parametrize("size", [(1, 1), (1, 4), (3, 2)])
 def test_each_call_is_set_up(size):
     programs = {setup: folded(size, setup) for setup in (0, 1, 1000)}
-    _, body, after = programs[0].sections
+    before, body, after = programs[0].sections
     ending = programs[0].core.endings[0]
     decided = ending["last"] - ending["first"]  # iterations that a decision has sent; then what follows
     middle = (0, 0)  # its value decides, so that it waits for no other PE
-    calls = decided * calls_of(programs[0], body, middle) + calls_of(programs[0], after, middle)
+    calls = decided * calls_of(programs[0], body, middle)
+    calls += sum(calls_of(programs[0], section, middle) for section in (before, after))
+    found = {}
     for setup, program in programs.items():
-        assert run(program, functional=False).stats["stall_control"][middle] == setup * calls
-        assert run(program, functional=False, event_limit=0).stats["stall_control"][middle] == setup * calls
+        for limit in (200_000, 0):
+            stats = run(program, functional=False, event_limit=limit).stats
+            found[setup, limit] = int((stats["stall_control"] - stats["wait_control"])[middle])
+    # Iterations of the loop in which it cannot end are called, too.
+    assert calls <= found[1, 0] <= calls + 2 * calls_of(programs[0], body, middle)
+    assert all(cycles == setup * found[1, 0] for (setup, _), cycles in found.items())
     # Sums are between nests of loops; where blocks have one element there are no loops.
     assert (len(body.calls) == 1) == (size == (1, 1))
 
@@ -251,7 +306,7 @@ def test_an_array_statement_of_fifty_elements_a_pe_is_efficient(count, least, mo
     busy = int((runs[1].stats["busy"] - runs[0].stats["busy"]).sum())
     assert len(program.sections[1].calls) == 1
     assert busy >= count
-    assert cycles == busy + 55
+    assert cycles == busy + 55 + 4  # to look the section up
     assert least < busy / cycles < most
 
 

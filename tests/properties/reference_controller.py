@@ -1,37 +1,101 @@
-"""The controller of the reference simulator: when the sections leave it that loops wait for."""
+"""The controller of the reference simulator: its control system and the words of each PE, one by one."""
 
 from __future__ import annotations
 
 import copy
+import itertools
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+
+import reference_control_system as reference
+
+import cyclotron as cy
 
 Json = dict[str, Any]
 Pe = tuple[int, ...]
 
 
+@dataclass
+class Flags:
+    """Of a loop that ends early each time, if it does: whether it goes on, by iterations."""
+
+    end: int | None
+
+    def __getitem__(self, place: tuple[int, ...]) -> bool:
+        return place[-1] != self.end
+
+
+@dataclass
+class Taken:
+    """Where a PE is among the calls and ends of iterations, and when it took the words of its way there."""
+
+    at: int = 0
+    words: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))  # of calls, of arguments
+    done: int | None = None  # cycle
+
+
 class Controller:
-    """In the middle of the grid; `with_exit` tells the PEs of an ending's loop."""
+    """A row beside the PE in the middle of the grid; `with_exit` tells the PEs of an ending's loop."""
 
     def __init__(
         self,
-        program: dict[str, Any],
+        program: cy.Program,
+        document: Json,
         ends: Sequence[tuple[int, int]],
         wraps: list[bool],
         with_exit: Callable[[int], list[Pe]],
     ) -> None:
-        self.machine, self.grid, self.wraps = program["machine"], program["grid"], wraps
-        self.ranges, self.nearest = [], []
-        self.sent: dict[tuple[int, int], int] = {}  # cycles, by ending and iteration
-        self.called: set[Pe] = set()  # whose section was sent by a decision
-        if "control" not in self.machine:
+        self.machine, self.grid, self.wraps = document["machine"], document["grid"], wraps
+        self.endings, self.ends = document.get("endings", []), ends
+        self.control = program.control_system
+        self.taken: dict[Pe, Taken] = {}
+        self.running: list[Iterator[None]] = []
+        if self.control is None:
             return
-        for number, ending in enumerate(program.get("endings", ())):
-            at, skipped = ends[number] if ends else (0, 0)
-            self.ranges.append(range(ending["first"], (at if skipped else ending["last"]) + 1))
-            self.nearest.append(min(with_exit(number), key=self.hops))
+        self.costs = self.machine["control"]
+        flow = reference.flow_of(document, itertools.repeat(None))  # flags come later
+        self.ending = [with_exit(n) for n in range(len(self.endings))]
+        self.nearest = [min(pes, key=self.hops) for pes in self.ending]
+        costs = reference.Costs(*(self.costs[f"{name}_cycles"] for name in ("latency", "hop", "setup")))
+        self.give_flags(flow)
+        calls = reference.calls_of(program, self.control)
+        self.system = reference.ControlSystem(flow, calls, len(program.roles["response"]), costs)
+        pes = [reference.Pe() for _ in range(3 + len(self.system.places))]
+        self.running = self.system.without_worker(pes)
+        self.flags_free = 0
+        self.items: list[reference.Call | int] = []  # all calls, and the endings of iterations that end
+        self.unroll(flow)
+
+    def give_flags(self, flow: list[Any]) -> None:
+        for loop in flow:
+            if isinstance(loop, reference.Loop):
+                self.give_flags(loop.body)
+                if loop.number is not None:
+                    at, skipped = self.ends[loop.number] if self.ends else (0, 0)
+                    loop.flags = Flags(at - loop.extent.start if skipped else None)
+
+    def unroll(self, flow: list[Any]) -> None:
+        for part in flow:
+            if not isinstance(part, reference.Loop):
+                self.items += self.system.calls[part]
+                continue
+            value = part.extent.start
+            while value in part.extent:
+                self.unroll(part.body)
+                if part.number is not None:
+                    if self.may_end(part.number, value):
+                        self.items.append(part.number)
+                    if not part.flags[(value - part.extent.start,)]:
+                        _, last, period = part.ending
+                        value += (last - value) // period * period
+                value += 1
+
+    def may_end(self, ending: int, iteration: int) -> bool:
+        plan = self.endings[ending]
+        may: bool = plan["first"] <= iteration <= plan["last"]
+        return may
 
     def hops(self, pe: Pe) -> int:
         """To the middle of the grid."""
@@ -43,27 +107,94 @@ class Controller:
         sizes = zip(away, self.grid, self.wraps, strict=True)
         return sum(min(x, n - x) if wraps else x for x, n, wraps in sizes)
 
+    def way(self, pe: Pe) -> int:
+        hop: int = self.costs["hop_cycles"]
+        return self.hops(pe) * hop
+
+    def steps(self) -> int:
+        """The more, the farther all have come."""
+        if self.control is None:
+            return 0
+        return self.system.steps() + sum(taken.at for taken in self.taken.values())
+
+    def take(self, pe: Pe, now: int) -> Generator[None, None, int]:
+        """Take the words of the next item; the cycle at which the PE has the last one of them."""
+        taken = self.taken[pe]
+        item = self.items[taken.at]
+        if isinstance(item, reference.Call):
+            for kind in (0, *(1 for _ in item.arguments)):
+                queue = self.system.queue(f"out {kind}")
+                place = len(taken.words[kind])
+                while place >= len(queue.messages):
+                    yield
+                now = max(now, queue.messages[place][0] + self.way(pe))
+                taken.words[kind].append(now)
+                self.leave(kind, queue)
+        taken.at += 1
+        return now
+
+    def leave(self, kind: int, queue: reference.Queue) -> None:
+        """Have the words leave that all PEs have taken; one that is done takes them when they come."""
+        while len(queue.left) < len(queue.messages):
+            place = len(queue.left)
+            times = []
+            for pe, taken in self.taken.items():
+                if place < len(taken.words[kind]):
+                    times.append(taken.words[kind][place])
+                elif taken.done is not None:
+                    times.append(max(taken.done, queue.messages[place][0] + self.way(pe)))
+                else:
+                    return
+            queue.left.append(max(times))
+
+    def finish(self, pe: Pe, clock: Any) -> None:
+        if self.control is not None:
+            self.taken[pe].done = clock.now
+            for kind in (0, 1):
+                self.leave(kind, self.system.queue(f"out {kind}"))
+
     def decide(self, ending: int, iteration: int, pe: Pe, clock: Any) -> Iterator[None]:
         """The end of a PE's iteration."""
-        self.called.discard(pe)
-        if iteration not in self.ranges[ending]:
+        if not self.may_end(ending, iteration):
             return
-        control = self.machine["control"]
-        way = self.hops(pe) * control["hop_cycles"]
         if pe == self.nearest[ending]:
-            self.sent[ending, iteration] = clock.now + way + control["latency_cycles"]
-        while (ending, iteration) not in self.sent:
-            yield
-        starts = max(clock.now, self.sent[ending, iteration] + way)
-        clock.stall_control += starts - clock.now
-        clock.now = starts
-        self.called.add(pe)
+            queue = self.system.queue("flag beside")
+            while not queue.has_place():
+                yield
+            sent = max(clock.now + self.way(pe), self.flags_free, queue.place_free())
+            self.flags_free = sent + 1
+            at, skipped = self.ends[ending] if self.ends else (0, 0)
+            queue.put(sent, not skipped or iteration != at)
+            self.wait(clock, sent - self.way(pe))
+        while self.items[self.taken[pe].at] != ending:
+            yield from self.skip(pe, clock)
+        yield from self.skip(pe, clock)
 
-    def call(self, pe: Pe, clock: Any) -> None:
+    def skip(self, pe: Pe, clock: Any) -> Iterator[None]:
+        """Take an item that is not the PE's, for which it does not wait."""
+        yield from self.take(pe, clock.now)
+
+    def wait(self, clock: Any, until: int) -> None:
+        clock.stall_control += max(0, until - clock.now)
+        clock.now = max(clock.now, until)
+
+    def call(self, number: int, pe: Pe, clock: Any) -> Iterator[None]:
         """The beginning of a procedure of a PE."""
-        if pe in self.called:
-            clock.stall_control += self.machine["control"]["setup_cycles"]
-            clock.now += self.machine["control"]["setup_cycles"]
+        if self.control is None:
+            return
+        if number in self.ahead(pe):
+            while getattr(self.items[self.taken[pe].at], "number", None) != number:
+                yield from self.skip(pe, clock)
+            self.wait(clock, (yield from self.take(pe, clock.now)))
+        self.wait(clock, clock.now + self.costs["setup_cycles"])
+
+    def ahead(self, pe: Pe) -> Iterator[int]:
+        """The calls before the end of an iteration that the PE ends too."""
+        for item in self.items[self.taken[pe].at :]:
+            if isinstance(item, reference.Call):
+                yield item.number
+            elif pe in self.ending[item]:
+                return
 
 
 def without_exits(code: list[Json], ends: Sequence[tuple[int, int]], decides: bool) -> list[Json]:
@@ -79,7 +210,7 @@ def without_exits(code: list[Json], ends: Sequence[tuple[int, int]], decides: bo
             exits = [inner for inner in loop if inner["do"] == "exit"]
             at, skipped = ends[exits[0]["ending"]] if ends and exits else (0, 0)
             if skipped:
-                rest = copy.deepcopy([inner for inner in loop if inner["do"] != "exit"])
+                rest = copy.deepcopy([inner for inner in loop if decides or inner["do"] != "exit"])
                 loop[0]["left_out"] = range(at + 1, sys.maxsize)
                 rest[0]["left_out"] = range(-sys.maxsize, at + skipped + 1)
                 last = min(bound["form"][0] // bound["divisor"] for bound in loop[0]["upper"])
@@ -87,8 +218,8 @@ def without_exits(code: list[Json], ends: Sequence[tuple[int, int]], decides: bo
     return [step for step in result if decides or step["do"] != "exit"]
 
 
-def mark_calls(code: list[Json]) -> None:
-    """Tell the instructions with which procedures begin: ``step["call"]``.
+def mark_calls(program: cy.Program, pe_class: int, code: list[Json]) -> None:
+    """Tell the instructions with which procedures begin: ``step["call"]`` is the number of the call.
 
     Blocks are apart where they are loops with an exit, or conditions around loops. The others and single
     instructions follow one another in one procedure where they have a line in common with what that has so
@@ -104,6 +235,13 @@ def mark_calls(code: list[Json]) -> None:
         else:
             blocks[-1].items.append(_Block(step, []))
     _mark(blocks[0])
+    calls = [call for section in program.sections for call in section.calls]
+    own = [number for number, call in enumerate(calls, 1) if pe_class in call.classes]
+    begins = [step for step in code if "call" in step]
+    if len(begins) != len(own):  # of loops that the class with most EXITs lacks
+        raise NotImplementedError
+    for step, number in zip(begins, own, strict=True):
+        step["call"] = number
 
 
 @dataclass

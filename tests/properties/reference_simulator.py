@@ -6,6 +6,7 @@ everything; statistics are counted at the end.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 import math
@@ -61,16 +62,18 @@ def simulate(program: cy.Program, ends: Sequence[tuple[int, int]] = ()) -> Json:
 
     `ends` has for each ending the iteration after which its loop leaves some out, and how many.
     """
-    return _Simulation(json.loads(program.core.to_bytes()[24:]), ends).run()
+    return _Simulation(program, json.loads(program.core.to_bytes()[24:]), ends).run()
 
 
 class _Simulation:
-    def __init__(self, program: Json, ends: Sequence[tuple[int, int]]) -> None:
+    def __init__(self, compiled: cy.Program, program: Json, ends: Sequence[tuple[int, int]]) -> None:
         self.program, self.machine = program, program["machine"]
-        for found in program["classes"]:
-            found["code"] = reference_controller.without_exits(found["code"], ends, "control" in self.machine)
-            if "control" in self.machine:
-                reference_controller.mark_calls(found["code"])
+        document = copy.deepcopy(program)
+        controlled = compiled.control_system is not None
+        for number, found in enumerate(program["classes"]):
+            if controlled:
+                reference_controller.mark_calls(compiled, number, found["code"])
+            found["code"] = reference_controller.without_exits(found["code"], ends, controlled)
         topology = self.machine["topology"]
         names = topology if isinstance(topology, list) else [topology] * len(program["grid"])
         self.wraps = [name in ("torus", "ring") for name in names]
@@ -78,15 +81,20 @@ class _Simulation:
         self.network_free: dict[tuple[int, tuple[int, ...]], int] = {}
         self.memories = reference_memories.Memories(program)
         self.hazards = reference_hazards.Hazards(program, self.wraps)
-        self.controller = reference_controller.Controller(program, ends, self.wraps, self.with_exit)
+        self.controller = reference_controller.Controller(
+            compiled, document, ends, self.wraps, self.with_exit
+        )
 
     def run(self) -> Json:
         grid = list(itertools.product(*map(range, self.program["grid"])))
         clocks = {pe: Clock() for pe in grid}
         self.memories.fetch({pe: self.loads_of(pe) for pe in grid})
+        self.controller.taken = {pe: reference_controller.Taken() for pe in grid if self.class_of(pe)}
         waiting = [self.execute(pe, clocks[pe]) for pe in grid]
         while waiting:
             before = len(waiting), self.progress(clocks)
+            control = self.controller.running
+            self.controller.running = [pe for pe in control if next(pe, "done") != "done"]
             waiting = [pe for pe in waiting if next(pe, "done") != "done"]
             stuck = waiting and (len(waiting), self.progress(clocks)) == before
             if stuck and not (self.hazards.serve_bus(self.memories.next_start()) or self.memories.serve()):
@@ -96,15 +104,18 @@ class _Simulation:
 
     def loads_of(self, pe: tuple[int, ...]) -> Iterator[int]:
         """The words of each LOAD of a PE, in the order of its program."""
-        for found in self.program["classes"]:
-            if any(all(_holds(c, [*pe]) for c in conjunction) for conjunction in found["region"]):
-                for step, environment in _walk(found["code"], 0, [*pe]):
-                    if step["do"] == "load":
-                        yield math.prod(self.loaded(step, environment))
-                return
+        found = self.class_of(pe) or {"code": []}
+        for step, environment in _walk(found["code"], 0, [*pe]):
+            if step["do"] == "load":
+                yield math.prod(self.loaded(step, environment))
+
+    def class_of(self, pe: tuple[int, ...]) -> Json | None:
+        classes: list[Json] = self.program["classes"]
+        holds = (c for c in classes if any(all(_holds(o, [*pe]) for o in box) for box in c["region"]))
+        return next(holds, None)
 
     def progress(self, clocks: dict[tuple[int, ...], Clock]) -> int:
-        return len(self.controller.sent) + sum(
+        return self.controller.steps() + sum(
             clock.instructions + clock.stall_control for clock in clocks.values()
         )
 
@@ -162,16 +173,17 @@ class _Simulation:
         }
 
     def execute(self, pe: tuple[int, ...], clock: Clock) -> Iterator[None]:
-        for found in self.program["classes"]:
-            if any(all(_holds(c, [*pe]) for c in conjunction) for conjunction in found["region"]):
-                self.hazards.slots[pe] = reference_hazards.Slots(found["slots"])
-                yield from self.block(found["code"], 0, [*pe], pe, clock, {})
-                clock.wait(max((end for _, end, _ in clock.operators), default=0), "stall_unit")
-                clock.wait(max(self.hazards.slots[pe].written.values(), default=0), "stall_unit")
-                while not self.memories.all_stored(pe):
-                    yield
-                self.wait(clock, self.memories.stored_by(pe))
-                return
+        found = self.class_of(pe)
+        if found is None:
+            return
+        self.hazards.slots[pe] = reference_hazards.Slots(found["slots"])
+        yield from self.block(found["code"], 0, [*pe], pe, clock, {})
+        clock.wait(max((end for _, end, _ in clock.operators), default=0), "stall_unit")
+        clock.wait(max(self.hazards.slots[pe].written.values(), default=0), "stall_unit")
+        while not self.memories.all_stored(pe):
+            yield
+        self.wait(clock, self.memories.stored_by(pe))
+        self.controller.finish(pe, clock)
 
     def with_exit(self, ending: int) -> list[tuple[int, ...]]:
         """The PEs of a loop that may end, in the order of the grid."""
@@ -192,7 +204,7 @@ class _Simulation:
         while at < len(code) and code[at]["do"] != "end":
             step = code[at]
             if step.get("call"):
-                self.controller.call(pe, clock)
+                yield from self.controller.call(step["call"], pe, clock)
             if step["do"] == "loop":
                 for value in _values(step, environment):
                     yield from self.block(code, at + 1, [*environment, value], pe, clock, sizes)

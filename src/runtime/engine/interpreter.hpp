@@ -65,7 +65,7 @@ concept TimesMemory = requires(Host& host, Pe& pe) { host.finish(pe); };
 
 /// A host may have the ends of iterations in which a loop may end take time too, and the calls of procedures.
 ///   bool decide(Pe&, const Step&);  // before an EXIT
-///   void call(Pe&);                 // before the first step of a procedure, whenever it is tried
+///   bool call(Pe&);                 // before the first step of a procedure, whenever it is tried
 template <class Host>
 concept TimesControl = requires(Host& host, Pe& pe, const Step& step) { host.decide(pe, step); };
 
@@ -100,7 +100,7 @@ class Interpreter {
     while (budget-- > 0) {
       const Step& step = all[counter];
       if constexpr (TimesControl<Host>) {
-        if (step.begins_call) host_.call(pe);
+        if (step.begins_call && !host_.call(pe)) return Outcome::blocked;
       }
       switch (step.kind) {
         case Step::Kind::loop:

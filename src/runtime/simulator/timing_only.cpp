@@ -14,11 +14,12 @@ namespace cyclotron::runtime::simulator {
 namespace {
 
 /// None where a queue is ever full.
-std::optional<Timing> simulate_ahead(const program::Program& program, const Progress& progress) {
+std::optional<Timing> simulate_ahead(const program::Program& program, const Progress& progress,
+                                     const ControlledRun* control) {
   if (!may_run_ahead(program)) return std::nullopt;
   auto timed = time_program(program, Senders::ahead);
   if (!timed) return std::nullopt;
-  TimedEngine engine(std::move(*timed), progress);
+  TimedEngine engine(std::move(*timed), progress, control);
   try {
     if (engine.run() && engine.within_depths()) return std::move(engine).timing();
   } catch (const RanAheadTooFar&) {
@@ -28,10 +29,11 @@ std::optional<Timing> simulate_ahead(const program::Program& program, const Prog
 
 }  // namespace
 
-std::optional<Timing> simulate_time(const program::Program& program, Engine which, const Progress& progress) {
+std::optional<Timing> simulate_time(const program::Program& program, Engine which, const Progress& progress,
+                                    const ControlledRun* control) {
   try {
     if (which == Engine::general || program::uses_controller(program)) {
-      if (auto timing = simulate_ahead(program, progress)) {
+      if (auto timing = simulate_ahead(program, progress, control)) {
         timing->engine = which == Engine::fast_forward ? "fast-forward" : "general";
         return timing;
       }
@@ -43,7 +45,7 @@ std::optional<Timing> simulate_time(const program::Program& program, Engine whic
     if (!general) {
       if (auto timing = simulate_replicated(*timed, progress)) return timing;
     }
-    TimedEngine engine(std::move(*timed), progress);
+    TimedEngine engine(std::move(*timed), progress, control);
     const std::int64_t skipped = general ? 0 : fast_forward(engine);
     if (engine.run()) {
       Timing timing = std::move(engine).timing();

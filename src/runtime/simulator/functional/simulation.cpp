@@ -49,10 +49,10 @@ void count_broadcasts(Work& work, std::int64_t executed) {
 
 template <bool f>
 Simulation<f>::Simulation(const program::Program& program, const Arrays& arrays, std::int64_t event_limit,
-                          const Progress& progress)
+                          const Progress& progress, const ControlledRun* control)
     : array_(program, f),
       memory_(memory_ports(array_)),
-      controller_(program, grid_indices(array_)),
+      controller_(control, program, grid_indices(array_)),
       shared_(shared_links(array_)),
       scoreboard_(program, codes(array_)),
       ports_(program.machine.pe, array_.count()),
@@ -114,9 +114,13 @@ bool Simulation<f>::run() {
     Pe& pe = array_.pe(ordinal);
     waiting_for_[ordinal] = nullptr;
     const std::int64_t before = pe.executed;
+    waits_for_call_ = false;
     const Outcome outcome = interpreter.run(pe, steps_a_turn);
-    if (outcome == Outcome::done) ++done_;
-    if (outcome == Outcome::blocked) in_call_[ordinal] = pe.step().begins_call ? 1 : 0;
+    if (outcome == Outcome::done) {
+      ++done_;
+      controller_.finish(ordinal, clocks_[ordinal].now, [&](std::uint32_t other) { wake(other); });
+    }
+    if (outcome == Outcome::blocked) in_call_[ordinal] = pe.step().begins_call && !waits_for_call_ ? 1 : 0;
     if (outcome == Outcome::paused) ready_.push(ordinal);
     const std::int64_t steps = outcome == Outcome::paused ? steps_a_turn : pe.executed - before + 1;
     ticker_.tick(steps, [&] { return array_.fraction_done(); });
@@ -539,24 +543,25 @@ void Simulation<f>::computed(Pe& pe, const Step& step, std::span<const Shape> op
 template <bool f>
 bool Simulation<f>::decide(Pe& pe, const Step& step) {
   if (scoreboard_.on()) await_read(pe, elements(pe, step.access));
-  if (!program::uses_controller(array_.program())) return true;
   Clock& clock = clocks_[pe.ordinal];
   std::int64_t now = clock.now;
-  const bool passes = controller_.pass(pe.ordinal, step.plan, pe.variables[step.variable], now,
-                                       [&](std::uint32_t ordinal) { wake(ordinal); });
+  const bool passes = controller_.decide(pe.ordinal, step.plan, pe.variables[step.variable], now,
+                                         [&](std::uint32_t ordinal) { wake(ordinal); });
   clock.hidden_control += hidden(clock, now);
   clock.now = now;
   return passes;
 }
 
 template <bool f>
-void Simulation<f>::call(Pe& pe) {
-  if (std::exchange(in_call_[pe.ordinal], char{0}) != 0) return;
+bool Simulation<f>::call(Pe& pe) {
+  if (std::exchange(in_call_[pe.ordinal], char{0}) != 0) return true;
   Clock& clock = clocks_[pe.ordinal];
   std::int64_t now = clock.now;
-  controller_.call(pe.ordinal, now);
+  waits_for_call_ = !controller_.call(pe.ordinal, pe.code->index, pe.counter, now,
+                                      [&](std::uint32_t ordinal) { wake(ordinal); });
   clock.hidden_control += hidden(clock, now);
   clock.now = now;
+  return !waits_for_call_;
 }
 
 template <bool f>
@@ -574,6 +579,7 @@ Timing Simulation<f>::timing() {
     pe.stall_full = clock.stall_full;
     pe.stall_memory -= clock.hidden_memory;
     pe.stall_control = controller_.stalled(o) - clock.hidden_control;
+    pe.wait_control = std::min(controller_.waited(o), pe.stall_control);
     pe.stall_link = clock.stall_link;
     pe.stall_unit = clock.stall_unit;
     pe.stall_port = clock.stall_port;

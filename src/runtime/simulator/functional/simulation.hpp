@@ -80,7 +80,7 @@ class Simulation {
 
   /// Keeps at most `event_limit` of each kind of record; 0: none.
   Simulation(const program::Program& program, const Arrays& arrays, std::int64_t event_limit,
-             const Progress& progress);
+             const Progress& progress, const ControlledRun* control = nullptr);
 
   /// Runs until every PE is done (true), or until none can go on (false).
   bool run();
@@ -100,7 +100,7 @@ class Simulation {
   bool access(Pe& pe, const Step& step, TileSize size);
   bool finish(Pe& pe);
   bool decide(Pe& pe, const Step& step);
-  void call(Pe& pe);
+  bool call(Pe& pe);
 
  private:
   using Elements = Scoreboard::Elements;
@@ -171,7 +171,9 @@ class Simulation {
   std::vector<Work> work_;                           ///< By ordinal.
   std::vector<std::vector<std::int64_t>> executed_;  ///< By ordinal and step: of those on scalars.
   std::vector<const Queue*> waiting_for_;            ///< By ordinal.
-  std::vector<char> in_call_;  ///< By ordinal: whether it waits in the first step of a procedure.
+  std::vector<char>
+      in_call_;  ///< By ordinal: whether it waits in the first step of a procedure that it has set up.
+  bool waits_for_call_ = false;  ///< Of the PE that runs.
   Ring<std::uint32_t> ready_;
   std::uint32_t done_ = 0;
   std::vector<Event> events_;

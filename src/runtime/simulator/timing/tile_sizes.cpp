@@ -14,7 +14,8 @@ class Inference {
  public:
   Inference(const program::Program& program, const std::vector<Code>& codes)
       : program_(program), codes_(codes), tensors_(access_tensors(program, {}, false)) {
-    sizes_.channels.resize(program.channels.size());
+    for (const auto& channel : program.channels)
+      sizes_.channels.push_back(channel.tile == Shape{} ? TileSize{1, 1} : unknown);
     for (const auto& pe_class : program.classes) sizes_.slots.emplace_back(pe_class.slots.size());
   }
 

@@ -4,11 +4,11 @@
 #include <array>
 
 namespace cyclotron::runtime::simulator {
-TimedEngine::TimedEngine(TimedProgram program, const Progress& progress)
+TimedEngine::TimedEngine(TimedProgram program, const Progress& progress, const ControlledRun* control)
     : array_(std::move(program)),
       ticker_(progress),
       ready_(array_.count()),
-      controller_(*array_.program().source, array_.grid_indices()) {
+      controller_(control, *array_.program().source, array_.grid_indices()) {
   for (std::uint32_t o = 0; o < array_.count(); ++o) ready_.insert(o);
 }
 
@@ -62,7 +62,7 @@ class TimedEngine::Turn {
         case Kind::broadcast: goes_on = call([&] { return broadcast(); }); break;
         case Kind::load:
         case Kind::store: goes_on = call([&] { return engine_.access(ordinal_, *op_); }); break;
-        case Kind::call: engine_.controller_.call(ordinal_, now_); break;
+        case Kind::call: goes_on = call([&] { return engine_.begin_call(ordinal_, *op_); }); break;
         case Kind::decide: goes_on = call([&] { return engine_.decide(ordinal_, *op_); }); break;
         case Kind::halt:
           if (!call([&] { return engine_.finish(ordinal_); })) return leave(Outcome::blocked);
@@ -215,7 +215,11 @@ template <TimedEngine::Mode mode>
 void TimedEngine::run_ready(std::uint32_t level) {
   for (std::uint32_t ordinal = 0; ready_.take(ordinal);) {
     const Outcome outcome = advance<mode>(ordinal, level);
-    if (outcome == Outcome::done) ++done_;
+    if (outcome == Outcome::done) {
+      ++done_;
+      controller_.finish(ordinal, array_.state().pes[ordinal].now,
+                         [&](std::uint32_t other) { ready_.insert(other); });
+    }
     if (outcome == Outcome::turn_ends) ready_.insert(ordinal);
     if (outcome == Outcome::round_ends) waiting_.push_back(ordinal);
     ticker_.tick(iterations_a_turn, [&] { return fraction_done(); });
@@ -283,8 +287,35 @@ bool TimedEngine::finish(std::uint32_t ordinal) {
 bool TimedEngine::decide(std::uint32_t ordinal, const TimedOp& op) {
   TimedPe& pe = array_.state().pes[ordinal];
   const std::int64_t iteration = array_.state().registers[pe.registers + std::size_t{2} * (op.level - 1U)];
-  return controller_.pass(ordinal, static_cast<std::uint32_t>(op.first), iteration, pe.now,
+  if (outcomes_ != nullptr) return end_iteration(ordinal, op), true;
+  return controller_.decide(ordinal, static_cast<std::uint32_t>(op.first), iteration, pe.now,
+                            [&](std::uint32_t other) { ready_.insert(other); });
+}
+
+bool TimedEngine::begin_call(std::uint32_t ordinal, const TimedOp& op) {
+  TimedPe& pe = array_.state().pes[ordinal];
+  const Code& code = array_.program().codes[pe.pe_class];
+  return controller_.call(ordinal, code.index, op.step, pe.now,
                           [&](std::uint32_t other) { ready_.insert(other); });
+}
+
+void TimedEngine::end_loops(const std::vector<program::ExitOutcome>& outcomes) {
+  outcomes_ = &outcomes;
+  runs_.assign(array_.count() * outcomes.size(), 0);
+}
+
+/// Leaves iterations out where the loop ends with this one.
+void TimedEngine::end_iteration(std::uint32_t ordinal, const TimedOp& op) {
+  const auto plan = static_cast<std::size_t>(op.first);
+  std::int64_t& number = runs_[ordinal * outcomes_->size() + plan];
+  std::int64_t* const loop = array_.state().registers.data() + array_.state().pes[ordinal].registers +
+                             std::size_t{2} * (op.level - 1U);
+  const auto* run = (*outcomes_)[plan].find(number);
+  if (run != nullptr && run->at == loop[0]) {
+    loop[0] += run->skipped;
+    loop[1] -= run->skipped;
+  }
+  if (loop[1] == 1) ++number;
 }
 
 bool TimedEngine::open_loop(std::uint32_t ordinal, const TimedOp& op) {

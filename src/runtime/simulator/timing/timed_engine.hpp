@@ -31,7 +31,21 @@ class TimedEngine {
   enum class Mode : std::uint8_t { whole, round, dealt };
 
   /// Throws ExecutionError CYC705 where the PEs do not fit this computer.
-  TimedEngine(TimedProgram program, const Progress& progress);
+  TimedEngine(TimedProgram program, const Progress& progress, const ControlledRun* control = nullptr);
+
+  /// Has loops end so, by exit plan, which outlive the engine (`run` alone).
+  void end_loops(const std::vector<program::ExitOutcome>& outcomes);
+  // The ends of a link at a PE without instructions belong to who runs the engine.
+  /// The number of the queue of a channel of the program that joins two PEs alone.
+  [[nodiscard]] std::uint32_t queue_of(std::size_t channel) const;
+  [[nodiscard]] std::uint32_t messages_in(std::uint32_t queue) const {
+    return array_.state().queues[queue].sent - array_.state().queues[queue].received;
+  }
+  /// Of one of these, the first is 0.
+  [[nodiscard]] std::int64_t arrival(std::uint32_t queue, std::uint32_t message) const;
+  /// Sends at `time` or later; the cycle, or none where there is no place.
+  std::optional<std::int64_t> send_from_outside(std::uint32_t queue, std::int64_t time);
+  void take_from_outside(std::uint32_t queue, std::int64_t time);
 
   /// Has PEs share the processors and networks of ranks, from the start of a run to its end (`run` alone).
   void deal(Ranks ranks) { ranks_.emplace(std::move(ranks)); }
@@ -93,8 +107,10 @@ class TimedEngine {
   [[gnu::noinline]] bool access(std::uint32_t ordinal, const TimedOp& op);
   /// The end of the program; the same.
   [[gnu::noinline]] bool finish(std::uint32_t ordinal);
-  /// The end of an iteration in which a loop may end; the same.
+  /// The beginning of a procedure, and the end of an iteration in which a loop may end; the same.
+  [[gnu::noinline]] bool begin_call(std::uint32_t ordinal, const TimedOp& op);
   [[gnu::noinline]] bool decide(std::uint32_t ordinal, const TimedOp& op);
+  void end_iteration(std::uint32_t ordinal, const TimedOp& op);
   /// Calls visit(queue, receiver's grid index) for each receiver of a broadcast, while that returns true. Throws
   /// NeedsInterpreter where there is none on the grid.
   template <class Visit>
@@ -113,6 +129,8 @@ class TimedEngine {
   std::uint32_t done_ = 0;
   std::optional<Ranks> ranks_;
   Controller controller_;
+  const std::vector<program::ExitOutcome>* outcomes_ = nullptr;
+  std::vector<std::int64_t> runs_;  // By ordinal and exit plan: of its loops, so far.
 };
 
 inline std::int64_t TimedEngine::place_free_at(const TimedQueue& queue, const TimedChannel& channel) const {

@@ -70,6 +70,33 @@ bool TimedEngine::broadcast(std::uint32_t ordinal, const TimedOp& op) {
   return true;
 }
 
+std::uint32_t TimedEngine::queue_of(std::size_t channel) const {
+  const auto& queues = array_.state().queues;
+  const auto found = std::ranges::find_if(queues, [&](const TimedQueue& queue) {
+    return array_.program().channels[queue.channel].source == channel;
+  });
+  return static_cast<std::uint32_t>(found - queues.begin());
+}
+
+std::int64_t TimedEngine::arrival(std::uint32_t queue, std::uint32_t message) const {
+  const TimedQueue& of = array_.state().queues[queue];
+  return array_.state().times[of.ring + ((of.received + message) & of.mask)];
+}
+
+std::optional<std::int64_t> TimedEngine::send_from_outside(std::uint32_t queue, std::int64_t time) {
+  TimedQueue& to = array_.state().queues[queue];
+  const TimedChannel& channel = array_.program().channels[to.channel];
+  if (to.sent == to.stop && !make_room(to, channel)) return std::nullopt;
+  const std::int64_t sent = std::max({time, place_free_at(to, channel), to.link_free});
+  put(to, channel, sent);
+  return sent;
+}
+
+void TimedEngine::take_from_outside(std::uint32_t queue, std::int64_t time) {
+  TimedQueue& from = array_.state().queues[queue];
+  take(from, array_.program().channels[from.channel], time);
+}
+
 std::uint32_t TimedEngine::sender_of(std::uint32_t ordinal, const TimedOp& op) {
   const Code& code = array_.program().codes[array_.state().pes[ordinal].pe_class];
   const std::uint32_t axis = array_.program().channels[op.channel].axis;

@@ -174,6 +174,7 @@ void tell_pes(const TimedArray& array, const Controller& controller, const Repli
     }
     cycles.stall_full = pe.stall_full;
     cycles.stall_control = controller.stalled(o);
+    cycles.wait_control = controller.waited(o);
     cycles.stall_empty =
         pe.now + shift - cycles.busy - pe.stall_full - cycles.stall_memory - cycles.stall_control;
     cycles.idle = result.cycles - pe.now - shift;

@@ -108,13 +108,12 @@ inline constexpr std::array<std::string_view, 5> port_kinds{"load", "store", "se
 [[nodiscard]] inline bool has_banks(const Pe& pe) { return pe.registers || pe.banks; }
 [[nodiscard]] inline std::int64_t bank_bytes(const Pe& pe) { return pe.memory_bytes / pe.banks.value_or(1); }
 
-/// A controller in the middle of the grid, which sends the PEs their next section of the program where that depends on
-/// data. It decides what PEs without one decide themselves.
+/// A controller in the middle of the grid, which calls the procedures of the PEs where loops end by data. It decides what PEs
+/// without one decide themselves.
 struct Control {
-  std::int64_t latency_cycles =
-      10;                          ///< From what it decides by to the first word of the section, at least 0.
-  std::int64_t hop_cycles = 1;     ///< Of that word from PE to PE, at least 0.
-  std::int64_t setup_cycles = 55;  ///< Of each procedure of it in each PE, at least 0.
+  std::int64_t latency_cycles = 0;  ///< In which its executive decides, at least 0.
+  std::int64_t hop_cycles = 1;      ///< Of a word from PE to PE, at least 0.
+  std::int64_t setup_cycles = 55;   ///< Of each call in each PE, at least 0.
   bool operator==(const Control&) const = default;
 };
 

@@ -1,19 +1,29 @@
 // The control system of a program as a program of its own: executive, response and merge PEs (MA-021 to MA-029, MA-109 to
 // MA-114).
 #pragma once
+#include <cstddef>
+
 #include <cyclotron/program/program.hpp>
 
 namespace cyclotron::program {
 
+enum class Workers : unsigned char {
+  one,      ///< That stands for all of the field.
+  outside,  ///< That one has no instructions: who runs the program has the worker's ends of its channels.
+};
+
 /// On a row of PEs, with two of the worker field below it. The executive, right of the middle, has the loops that end by
 /// data: it tells the response PEs on both sides the number of each section, and them and the merge PE each flag. A response
-/// PE has a share of each section's calls, as even as can be, in tables, and sends those of the number that it hears; there
-/// are two of them, and more while the tables do not fit a PE's memory. The merge PE, left of the middle, takes the shares
-/// from both sides in turn, inside out, and passes them on to the workers. There the first PE sends on what it takes, and
-/// the flag, an input of the program, goes back to the executive.
+/// PE has a share of each section's calls, as even as can be, and their arguments, in tables, and sends those of the number
+/// that it hears; there are two of them, and more while the tables do not fit a PE's memory. The merge PE, left of the middle,
+/// takes the shares from both sides in turn, inside out, and passes them on to the workers. There the first PE takes them, and
+/// in iterations in which a loop may end sends the flag, an input of the program, back to the executive.
 ///
 /// A call is a number, that of its place among all calls, and its arguments, those of the tensors that it loads and stores.
-/// Slots have no addresses. Requires: verify(program), uses_controller(program).
-[[nodiscard]] Program control_system(const Program& program);
+/// Slots lie one after the other. Requires: verify(program), uses_controller(program).
+[[nodiscard]] Program control_system(const Program& program, Workers workers = Workers::one);
+
+/// Channels between it and the worker, by number.
+inline constexpr std::size_t channel_of_flags = 0, channel_of_calls = 6, channel_of_arguments = 7;
 
 }  // namespace cyclotron::program

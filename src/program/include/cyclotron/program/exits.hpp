@@ -64,7 +64,7 @@ struct Unrolled {
 
 /// The program that a run has executed whose loops ended so, one entry an exit plan: each run of a loop that ended is one
 /// loop up to there and one of what is left; iterations of the loops around that do the same are together. Without EXITs,
-/// but where the machine has a controller: those that it decided stay, and leave nothing out. None where that are too many
+/// but where the machine has a controller: they stay, and leave nothing out. None where that are too many
 /// instructions. Requires: verify(program).
 [[nodiscard]] std::optional<Unrolled> without_skipped(const Program& program,
                                                       const std::vector<ExitOutcome>& outcomes);

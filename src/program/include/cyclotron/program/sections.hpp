@@ -17,6 +17,7 @@ struct Call {
   std::vector<std::string> arguments;  ///< Tensors that it loads and stores, each once.
   std::int64_t instructions = 0;       ///< Of the class that has most.
   std::vector<std::uint32_t> classes;  ///< That take part.
+  std::vector<std::size_t> begins;     ///< By those: the first instruction of the procedure.
 };
 
 /// The work of PEs from one decision to the next, all classes together. Loops of bounds that are known are inside calls:

@@ -86,7 +86,8 @@ struct PeCycles {
   std::int64_t stall_full = 0;   ///< Waiting for a place in a channel, or for the link.
   std::int64_t stall_memory =
       0;  ///< Waiting for a LOAD, for a place for a STORE, or at the end for the last of these.
-  std::int64_t stall_control = 0;  ///< Waiting for the controller's next section and setting it up.
+  std::int64_t stall_control = 0;  ///< Waiting for the controller's calls and setting them up.
+  std::int64_t wait_control = 0;   ///< Of these, waiting.
   std::int64_t stall_link = 0;     ///< Waiting for a link that channels share, or for a bus.
   std::int64_t stall_unit = 0;     ///< Waiting for a result that a unit has not delivered, or for a unit.
   std::int64_t stall_port = 0;     ///< Waiting since all ports have an instruction in this cycle.
@@ -170,11 +171,13 @@ struct SimulatorOptions {
 /// A PE ends when its stores have arrived. A port transfers one request at a time, for ceil(words / words_per_cycle)
 /// cycles, the one that was asked for first; of those asked for in one cycle that of the first PE in the order of the
 /// grid, its load before its store.
-/// On a machine with control, a PE waits at the end of each iteration in which a loop may end. There stands the
-/// controller in the middle of the grid, at coordinate (extent - 1) / 2 of each dimension. The nearest of the loop's PEs
-/// comes to its EXIT at cycle t; the next section leaves at s = t + hop * its hops + latency; each PE of the loop:
-/// t = max(t, s + hop * its hops). From there to its next EXIT it calls procedures (`program::procedures`), each after a
-/// set-up: t += setup. After the iteration in which it ended the loop needs no controller.
+/// On a machine with control, a program with loops that end by data runs beside that of its control system
+/// (`program::control_system`), which stands next to the PE in the middle of the grid, at coordinate (extent - 1) / 2 of
+/// each dimension: PEs are `hops` from there. Where the control system's worker would have a word in cycle w, a PE has it in
+/// w + hop * hops. A PE that comes to a procedure takes the words up to those of its call, the last in cycle w, and sets it
+/// up: t = max(t, w + hop * hops) + setup. At an EXIT it takes those up to the end of the iteration, for which it does not
+/// wait; in an iteration in which the loop may end the nearest of its PEs comes there in cycle t, and the control system's
+/// worker sends the flag in t + hop * hops. A word has left its queue once all PEs have taken it.
 /// Where links are shared (`Machine::shared_links`), all channels on one way (`Wires::way`) have one link, which passes
 /// words_per_cycle words of whichever messages in a cycle: SEND waits for the first cycle in which the words before leave
 /// one free too, takes the free words from there on, and arrives `latency` after the cycle of its last word. A PE's end

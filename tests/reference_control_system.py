@@ -5,9 +5,11 @@ Each PE is a generator with a clock, which yields where it waits; queues keep wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import cyclotron as cy
 
 
 @dataclass
@@ -75,13 +77,22 @@ class Loop:
     body: list[Any]
     ending: tuple[int, int, int] | None = None
     flags: Any = None  # of the loop, by iterations of the loops around it and its own
+    number: int | None = None  # of its ending
+
+
+@dataclass
+class Call:
+    """The words of a call: its number and its arguments."""
+
+    number: int
+    arguments: list[int]
 
 
 class ControlSystem:
     """Executive in column `middle`, the merge PE left of it, response PEs on both sides, inside out."""
 
-    def __init__(self, flow: list[Any], words: list[tuple[list, list]], responses: int, costs: Costs) -> None:
-        self.flow, self.words, self.costs = flow, words, costs
+    def __init__(self, flow: list[Any], calls: list[list[Call]], responses: int, costs: Costs) -> None:
+        self.flow, self.calls, self.costs = flow, calls, costs
         self.places = [-2 - n // 2 if n % 2 == 0 else 1 + n // 2 for n in range(responses)]
         self.queues: dict[tuple[str, int], Queue] = {}
         self.taken: dict[int, tuple[list, list]] = {}
@@ -95,9 +106,7 @@ class ControlSystem:
 
     def run(self) -> int:
         pes = [Pe() for _ in range(4 + len(self.places))]
-        roles: list[Callable[[Pe], tuple[Any, Any]]] = [self.executive, self.merge, self.worker, self.relay]
-        roles += [lambda pe, n=n: self.response(pe, n) for n in range(len(self.places))]
-        running = [self.walk(self.flow, *role(pe), []) for pe, role in zip(pes, roles, strict=True)]
+        running = [self.walk(self.flow, *self.worker(pes[0]), []), *self.without_worker(pes[1:])]
         waiting = 0
         while running:
             before = (len(running), self.steps())
@@ -106,33 +115,40 @@ class ControlSystem:
             assert waiting < 3, "all wait for each other"
         return max(pe.now for pe in pes)
 
+    def without_worker(self, pes: Sequence[Pe]) -> list[Iterator[None]]:
+        roles: list[Callable[[Pe], tuple[Any, Any]]] = [self.executive, self.merge, self.relay]
+        roles += [lambda pe, n=n: self.response(pe, n) for n in range(len(self.places))]
+        return [self.walk(self.flow, *role(pe), []) for pe, role in zip(pes, roles, strict=True)]
+
     def steps(self) -> int:
         return sum(len(queue.messages) + len(queue.left) for queue in self.queues.values())
 
     def walk(self, body: list[Any], section: Any, decide: Any, around: list[int]) -> Iterator[None]:
         for item in body:
             if not isinstance(item, Loop):
-                if self.words[item][0]:
+                if self.calls[item]:
                     yield from section(item)
                 continue
             value = item.extent.start
             while value in item.extent:
                 place = [*around, value - item.extent.start]
                 yield from self.walk(item.body, section, decide, place)
-                if item.ending is not None:
+                first, last, period = item.ending or (0, -1, 1)
+                if first <= value <= last:
                     goes_on = yield from decide(bool(item.flags[tuple(place)]))
-                    first, last, period = item.ending
-                    if not goes_on and first <= value <= last:
+                    if not goes_on:
                         value += (last - value) // period * period
                 value += 1
 
-    def share(self, words: list[Any], response: int) -> list[Any]:
-        """Dealt as evenly as can be, the first ones one more."""
-        counts = [len(words) // len(self.places)] * len(self.places)
-        for n in range(len(words) % len(self.places)):
+    def share(self, section: int, response: int) -> tuple[list[int], list[int]]:
+        """Calls and their arguments: calls are dealt as evenly as can be, the first ones one more."""
+        calls = self.calls[section]
+        counts = [len(calls) // len(self.places)] * len(self.places)
+        for n in range(len(calls) % len(self.places)):
             counts[n] += 1
         begin = sum(counts[:response])
-        return words[begin : begin + counts[response]]
+        own = calls[begin : begin + counts[response]]
+        return [call.number for call in own], [argument for call in own for argument in call.arguments]
 
     def executive(self, pe: Pe) -> tuple[Any, Any]:
         left, right = ([n for n, at in enumerate(self.places) if (at < 0) == side] for side in (True, False))
@@ -140,7 +156,7 @@ class ControlSystem:
         def section(number: int) -> Iterator[None]:
             self.events[0] += 1
             for side in (left, right):
-                has = [n for n in side if any(self.share(words, n) for words in self.words[number])]
+                has = [n for n in side if any(self.share(number, n))]
                 queues = [self.queue("section", n, abs(self.places[n])) for n in has]
                 yield from pe.send("section", queues, number)
 
@@ -158,10 +174,10 @@ class ControlSystem:
         hops = abs(self.places[number] + 1)
 
         def section(which: int) -> Iterator[None]:
-            if not any(self.share(words, number) for words in self.words[which]):
+            if not any(self.share(which, number)):
                 return
             yield from pe.receive(self.queue("section", number, abs(self.places[number])))
-            shares = [self.share(words, number) for words in self.words[pe.value]]
+            shares = self.share(pe.value, number)
             pe.now += 4  # two lengths and two addresses are looked up, by the number
             for kind, words in enumerate(shares):
                 for word in words:
@@ -176,8 +192,8 @@ class ControlSystem:
     def merge(self, pe: Pe) -> tuple[Any, Any]:
         def section(number: int) -> Iterator[None]:
             for n, at in enumerate(self.places):
-                for kind, words in enumerate(self.words[number]):
-                    for _ in self.share(words, n):
+                for kind, words in enumerate(self.share(number, n)):
+                    for _ in words:
                         yield from pe.receive(self.queue(f"in {kind}", n, abs(at + 1)))
                         yield from pe.send(f"out {kind}", [self.queue(f"out {kind}")], pe.value)
 
@@ -190,12 +206,11 @@ class ControlSystem:
     def worker(self, pe: Pe) -> tuple[Any, Any]:
         def section(number: int) -> Iterator[None]:
             taken: tuple[list, list] = ([], [])
-            for n in range(len(self.places)):
-                for kind, words in enumerate(self.words[number]):
-                    for _ in self.share(words, n):
-                        yield from pe.receive(self.queue(f"out {kind}"))
-                        taken[kind].append(pe.value)
-                        pe.now += self.costs.setup if kind == 0 else 0
+            for call in self.calls[number]:
+                for kind in (0, *(1 for _ in call.arguments)):
+                    yield from pe.receive(self.queue(f"out {kind}"))
+                    taken[kind].append(pe.value)
+                pe.now += self.costs.setup
             self.taken[number] = taken
 
         def decide(goes_on: bool) -> Iterator[Any]:
@@ -216,3 +231,85 @@ class ControlSystem:
             return flag
 
         return section, decide
+
+
+def flow_of(document: dict[str, Any], flags: Iterable[Any]) -> list[Any]:
+    """The control flow of the workers, from the code of the class that has most of it in the program's file.
+
+    Sections are numbered as they are opened: at the start, in each loop that ends by data or has such loops
+    in it, and after it. Of a loop that other classes have too it has all iterations that any has.
+    """
+    given, count = iter(flags), iter(range(1000))
+    classes = [one["code"] for one in document["classes"]]
+    result = _flow(max(classes, key=lambda code: sum(step["do"] == "exit" for step in code)), document, count)
+    for code in classes:
+        _widen(result, _flow(code, document, iter(range(1000))))
+
+    def give(body: list[Any]) -> None:
+        for part in body:
+            if isinstance(part, Loop):
+                give(part.body)
+                part.flags = next(given) if part.number is not None else None
+
+    give(result)
+    return result
+
+
+def _flow(code: list[Any], document: dict[str, Any], count: Iterator[int]) -> list[Any]:
+    body: list[Any] = [next(count)]
+    at = 0
+    while at < len(code):
+        end, depth = at, 0
+        while True:
+            depth += (code[end]["do"] in ("loop", "if")) - (code[end]["do"] == "end")
+            end += 1
+            if depth == 0:
+                break
+        exits = [step for step in code[at:end] if step["do"] == "exit"]
+        if code[at]["do"] == "loop" and exits:
+            lower, upper = (code[at][name][0] for name in ("lower", "upper"))
+            first, last = -(-lower["form"][0] // lower["divisor"]), upper["form"][0] // upper["divisor"]
+            loop = Loop(range(first, last + 1), _flow(code[at + 1 : end - 1], document, count))
+            if code[end - 2]["do"] == "exit":
+                loop.number = code[end - 2]["ending"]
+                plan = document["endings"][loop.number]
+                loop.ending = plan["first"], plan["last"], plan["period"]
+            body += [loop, next(count)]
+        at = end
+    return body
+
+
+def _widen(flow: list[Any], other: list[Any]) -> None:
+    """Give loops the iterations of those of another class that end alike, or, where none does, in part."""
+    left = [part for part in flow if isinstance(part, Loop)]
+    for loop in other:
+        if not isinstance(loop, Loop):
+            continue
+        alike = [n for n, one in enumerate(left) if _ends(one) == _ends(loop)]
+        alike += [n for n, one in enumerate(left) if set(_ends(one)) & set(_ends(loop))]
+        if alike:
+            into = left[alike[0]]
+            if loop.extent and not any(isinstance(part, Loop) for part in into.body):
+                into.extent = range(
+                    min(into.extent.start, loop.extent.start), max(into.extent.stop, loop.extent.stop)
+                )
+            _widen(into.body, loop.body)
+            left = left[alike[0] + 1 :]
+
+
+def _ends(loop: Loop) -> list[int]:
+    inner = [number for part in loop.body if isinstance(part, Loop) for number in _ends(part)]
+    return inner if loop.number is None else [*inner, loop.number]
+
+
+def calls_of(program: cy.Program, control: cy.Program) -> list[list[Call]]:
+    """The calls of each section: they are numbered in order, and have the numbers of their tensors."""
+    numbers = {tensor["name"]: number for number, tensor in enumerate(program.tensors, 1)}
+    sent = [int(t["name"].split("_")[1]) for t in control.tensors if t["name"].startswith("calls_")]
+    result: list[list[Call]] = [[] for _ in range(100)]
+    calls = 0
+    for number, section in zip(sent, program.sections, strict=True):
+        for call in section.calls:
+            calls += 1
+            result[number].append(Call(calls, [numbers[name] for name in call.arguments]))
+    return result
