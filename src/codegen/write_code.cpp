@@ -69,10 +69,40 @@ poly::Set plain_domain(poly::Set domain, const poly::Set& here, const std::vecto
   return anywhere.intersect(here) == domain ? anywhere : std::move(domain);
 }
 
-/// The groups of a part, and their points.
-poly::Region region_of(const Mapping& mapping, const mapping::PeClass& cell, bool prologue,
-                       std::vector<Group>& groups) {
+/// A statement's points over the coordinates of grid and time.
+struct Points {
+  poly::Set set;
+  std::size_t times = 0;  ///< Their number, where they are the same in all of its PEs: the set says nothing of these.
+};
+
+/// Of all statements. Those with the same times in all of their PEs, and so in all of a class, share one set.
+std::vector<Points> points_of(const Mapping& mapping) {
   const auto forms = mapping.point_forms();
+  const auto coordinates = mapping.grid.extents.size();
+  const auto width = coordinates + mapping.grid.time.size();
+  std::vector<poly::Affine> pes, times;
+  for (std::size_t c = 0; c < width; ++c) (c < coordinates ? pes : times).push_back(poly::variable(width, c));
+  std::map<std::optional<std::vector<std::int64_t>>, std::vector<Points>> by_first;
+  std::size_t count = 0;
+  std::vector<Points> result;
+  for (const auto& statement : mapping.statements) {
+    auto points = statement.domain.preimage(forms, width).coalesce();
+    const auto when = points.image(times);
+    auto anywhere = when.preimage(times, width);
+    if (!(points.image(pes).preimage(pes, width).intersect(anywhere) == points)) {
+      result.push_back({std::move(points)});
+      continue;
+    }
+    auto& alike = by_first[when.lexmin_point()];
+    const auto same = std::ranges::find(alike, anywhere, &Points::set);
+    result.push_back(same == alike.end() ? alike.emplace_back(anywhere.coalesce(), ++count) : *same);
+  }
+  return result;
+}
+
+/// The groups of a part, and their points.
+poly::Region region_of(const Mapping& mapping, const std::vector<Points>& points,
+                       const mapping::PeClass& cell, bool prologue, std::vector<Group>& groups) {
   const auto coordinates = mapping.grid.extents.size();
   const auto width = coordinates + mapping.grid.time.size();
   std::vector<poly::Affine> keep;
@@ -83,13 +113,18 @@ poly::Region region_of(const Mapping& mapping, const mapping::PeClass& cell, boo
   const auto pieces = cell.region.conjunctions();
   const bool in_pieces = !pieces || pieces->size() > 1;
   poly::Region result{cell.region, {}};
+  std::size_t last = 0;
   for (const auto s : cell.statements) {
     if (mapping.statements[s].prologue != prologue) continue;
-    auto domain = mapping.statements[s].domain.preimage(forms, width).intersect(here).coalesce();
-    if (in_pieces) domain = plain_domain(std::move(domain), here, times, width);
-    if (mapping.grid.space.empty()) domain = domain.intersect({poly::variable(width, 0), true});
+    auto domain = points[s].set;
+    if (points[s].times == 0) {
+      domain = domain.intersect(here).coalesce();
+      if (in_pieces) domain = plain_domain(std::move(domain), here, times, width);
+    }
     // Neighbours in order that run at the same points are one statement to the loop generator.
-    if (!groups.empty() && result.statements.back() == domain) {
+    const bool known = last != 0 && points[s].times != 0;
+    const auto before = std::exchange(last, points[s].times);
+    if (!groups.empty() && (known ? before == last : result.statements.back() == domain)) {
       groups.back().push_back(s);
       continue;
     }
@@ -102,11 +137,12 @@ poly::Region region_of(const Mapping& mapping, const mapping::PeClass& cell, boo
 /// For each class its prologue and its loops.
 std::vector<std::vector<Part>> parts_of(const Mapping& mapping) {
   std::vector<std::vector<Part>> result(mapping.classes.size());
+  const auto points = points_of(mapping);
   std::vector<poly::Region> regions;
   for (std::size_t c = 0; c < mapping.classes.size(); ++c) {
     for (const bool prologue : {true, false}) {
       auto& part = result[c].emplace_back();
-      regions.push_back(region_of(mapping, mapping.classes[c], prologue, part.groups));
+      regions.push_back(region_of(mapping, points, mapping.classes[c], prologue, part.groups));
     }
   }
   auto nests = poly::generate_loops(regions, mapping.grid.time.size());

@@ -65,7 +65,6 @@ Expected<Compiled, Refusal> CandidateSearch::run(const schedule::Schedule& sched
 Expected<Compiled, Refusal> CandidateSearch::try_ways(const schedule::Schedule& schedule, Limits limits,
                                                       const std::vector<dataflow::Relays>& ways) {
   const bool is_limited = driver::is_limited(limits);
-  std::size_t more_of_far = 1;
   std::optional<Refusal> first;
   for (const auto& candidate : candidates(system_, schedule, limits.orders, ways)) {
     if (first && limits.most == 0) break;
@@ -86,7 +85,7 @@ Expected<Compiled, Refusal> CandidateSearch::try_ways(const schedule::Schedule& 
     // Another order of time would cost as much effort, and need as much memory.
     if (obstacle == Obstacle::effort || obstacle == Obstacle::capacity) break;
     if (is_limited && (obstacle == Obstacle::distance || obstacle == Obstacle::access))
-      limits.most = std::min(limits.most, std::exchange(more_of_far, 0));
+      limits.most = std::min(limits.most, std::exchange(limits.more_of_far, 0));
   }
   return first.value();
 }

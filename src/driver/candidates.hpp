@@ -29,9 +29,9 @@ class CandidateSearch {
     /// The only way of values to other PEs. Else they take links; without limits, where those are missing or values come
     /// late, they pass the PEs between.
     std::optional<dataflow::Relays> way = std::nullopt;
-    /// Orders of time. Of limited ones none is tried after two for which a value comes from too far: it would not bring
-    /// it nearer.
-    schedule::Orders orders = schedule::Orders::all;
+    schedule::Orders orders = schedule::Orders::all;  ///< Of time.
+    /// Of limited ones, so many are tried after the first for which a value comes from too far: they rarely bring it nearer.
+    std::size_t more_of_far = 1;
   };
   /// The first candidate that compiles; else the refusal of the first, which says most.
   [[nodiscard]] Expected<Compiled, Refusal> run(const schedule::Schedule& schedule, Limits limits);

@@ -42,6 +42,8 @@ constexpr unsigned long most_operations_in_need = 10'000'000;
 /// Placements whose values have to pass PEs on long ways, and operations for each: they have more to analyse.
 constexpr std::size_t most_routed = 4, most_routed_of_long = 2;
 constexpr unsigned long most_operations_of_routes = 8'000'000;
+/// So many where that is more, for each unit of a kernel's cost: long kernels have as many more values.
+constexpr unsigned long operations_of_cost = 6'000;
 /// A placement whose estimate is so many times better is tried before the usual default.
 constexpr double far_faster = 2;
 /// Operations of integer sets for each of its analyses: some milliseconds.
@@ -167,18 +169,22 @@ class DefaultSearch {
                  [&](const schedule::Placement& placement) { return placement.cycles < usual / far_faster; });
     }
     if (!is_worth_it(usual)) {
-      const poly::EffortLimit limit(most_operations_of_routes);
+      const poly::EffortLimit limit(operations_of_routes());
       try_defaults();
     }
     try_defaults();
     try_others(tried() + most_in_need, [](const schedule::Placement&) { return true; });
   }
 
+  [[nodiscard]] unsigned long operations_of_routes() const {
+    return std::max(most_operations_of_routes, operations_of_cost * cost_);
+  }
+
   void try_defaults() {
     for (const auto& placement : placements_.defaults) {
       if (choices_.empty()) try_placement(placement, cost_ < long_kernel ? no_limit : most_of_one);
       if (!choices_.empty() || !is_far(placement)) continue;
-      const poly::EffortLimit limit(most_operations_of_routes);
+      const poly::EffortLimit limit(operations_of_routes());
       try_order(placement, most_of_one, true);
     }
   }
@@ -300,6 +306,7 @@ class DefaultSearch {
       if (!variant) return;  // an extremum that has terms on both sides of the middle at some points only
       auto& search = (*variant)->search;
       CandidateSearch::Limits limits{.most = most, .prove = false, .orders = schedule::Orders::likely};
+      if (cost_ >= long_kernel) limits.more_of_far = 0;
       if (routed) limits.way = dataflow::Relays::routed;
       auto compiled = search.run(placement.schedule, limits);
       if (!compiled && search.lacked_effort()) tried_.erase(key(placement, routed));

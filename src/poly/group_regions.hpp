@@ -11,6 +11,7 @@ struct RegionGroup {
   std::vector<Set> statements;  ///< Without what the first region says.
   Set parameters;               ///< A superset of all its regions, by affine constraints.
   std::vector<std::size_t> regions;
+  bool is_plain = false;  ///< No statement names parameters: `parameters` are those of the first region.
 };
 
 /// The parameters as the first coordinates of points with times.

@@ -435,7 +435,7 @@ std::vector<Node> generate_loops(const std::vector<Region>& regions, std::size_t
     };
     const auto boxes = detail::box_nest(group.statements, group.parameters, times, other);
     const auto nest = boxes ? boxes->node : other(group.statements, times);
-    if (group.regions.size() == 1 || (boxes && boxes->is_plain)) {
+    if (group.regions.size() == 1 || group.is_plain || (boxes && boxes->is_plain)) {
       for (const auto r : group.regions) result[r] = nest;
       continue;
     }

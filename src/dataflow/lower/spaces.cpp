@@ -15,7 +15,8 @@ using recurrence::Equation;
 using recurrence::Reduce;
 using recurrence::System;
 
-/// Tensors read through each other that are followed to find where the last one is made.
+/// Tensors read through each other that are followed to find where the last one is made, where they may depend on each
+/// other.
 constexpr std::size_t longest_chain = 3;
 
 std::optional<recurrence::ExprId> reduction_of(const System& system, const Equation& equation) {
@@ -69,9 +70,35 @@ std::vector<std::size_t> grid_dimensions(const schedule::Schedule& schedule,
   return result;
 }
 
+namespace {
+
+/// The tensors that an equation reads.
+std::set<recurrence::TensorId> read_by(const System& system, const Equation& equation) {
+  std::vector<recurrence::ExprId> todo{equation.expr};
+  std::set<recurrence::ExprId> seen;
+  std::set<recurrence::TensorId> result;
+  while (!todo.empty()) {
+    const auto id = todo.back();
+    todo.pop_back();
+    if (!seen.insert(id).second) continue;
+    const auto& node = system.at(id).node;
+    if (const auto* access = std::get_if<recurrence::Access>(&node)) {
+      result.insert(access->tensor);
+    } else if (const auto* apply = std::get_if<recurrence::Apply>(&node)) {
+      todo.insert(todo.end(), apply->operands.begin(), apply->operands.end());
+    } else if (const auto* reduce = std::get_if<Reduce>(&node)) {
+      todo.push_back(reduce->body);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
 Placement::Placement(const System& system, const poly::Context& context, const std::vector<std::string>& dims,
                      FreeIndexPlacement free_indices, const std::vector<std::size_t>& grid)
     : system_(system), context_(context), dims_(dims), free_indices_(free_indices) {
+  for (const auto& equation : system.equations) read_by_.push_back(read_by(system, equation));
   const auto add = [&](const poly::Set& points, const std::vector<std::string>& names) {
     for (std::size_t v = 0; v < names.size() && !points.is_empty(); ++v) {
       const auto d = dim(names[v]);
@@ -92,30 +119,6 @@ Placement::Placement(const System& system, const poly::Context& context, const s
     add(terms_of(equation, reduce), names);
   }
 }
-
-namespace {
-
-/// True where an equation reads a tensor.
-bool reads(const System& system, const Equation& equation, recurrence::TensorId tensor) {
-  std::vector<recurrence::ExprId> todo{equation.expr};
-  std::set<recurrence::ExprId> seen;
-  while (!todo.empty()) {
-    const auto id = todo.back();
-    todo.pop_back();
-    if (!seen.insert(id).second) continue;
-    const auto& node = system.at(id).node;
-    if (const auto* access = std::get_if<recurrence::Access>(&node)) {
-      if (access->tensor == tensor) return true;
-    } else if (const auto* apply = std::get_if<recurrence::Apply>(&node)) {
-      todo.insert(todo.end(), apply->operands.begin(), apply->operands.end());
-    } else if (const auto* reduce = std::get_if<Reduce>(&node)) {
-      todo.push_back(reduce->body);
-    }
-  }
-  return false;
-}
-
-}  // namespace
 
 std::size_t Placement::dim(const std::string& name) const {
   const auto place = std::ranges::find(dims_, name);
@@ -272,6 +275,7 @@ bool Placement::is_later(const recurrence::Scope& scope, const poly::Affine& for
 
 /// Remembered for the system's own equations: whatever else asks may be gone before the next.
 poly::Affine Placement::free_coordinate(const Equation& equation, std::size_t d, std::size_t chain) const {
+  if (chain == 0 && !in_order_.contains(d)) find_in_order(d);
   const auto* first = system_.equations.data();
   const bool own =
       std::greater_equal{}(&equation, first) && std::less{}(&equation, first + system_.equations.size());
@@ -279,6 +283,43 @@ poly::Affine Placement::free_coordinate(const Equation& equation, std::size_t d,
   const std::tuple key{&equation, d, chain};
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
   return known_.emplace(key, find_free_coordinate(equation, d, chain)).first->second;
+}
+
+/// Finds the coordinates of all equations that lack an index and depend on none of their own, through others that lack it:
+/// each after those that it reads, so that no chain of them is too long to follow.
+void Placement::find_in_order(std::size_t d) const {
+  const auto lacks = [&](const Equation& equation) {
+    return std::ranges::find(equation.indices, dims_[d]) == equation.indices.end();
+  };
+  const auto count = system_.tensors.size();
+  std::vector<std::vector<const Equation*>> makers(count);
+  for (const auto& equation : system_.equations) {
+    if (lacks(equation)) makers[equation.target.index()].push_back(&equation);
+  }
+  std::vector<std::vector<std::size_t>> readers(count);
+  std::vector<std::size_t> left(count, 0), ready;
+  for (std::size_t e = 0; e < read_by_.size(); ++e) {
+    const auto target = system_.equations[e].target;
+    if (!lacks(system_.equations[e])) continue;
+    for (const auto tensor : read_by_[e]) {
+      if (tensor == target || makers[tensor.index()].empty()) continue;
+      readers[tensor.index()].push_back(target.index());
+      ++left[target.index()];
+    }
+  }
+  for (std::size_t t = 0; t < count; ++t) {
+    if (left[t] == 0) ready.push_back(t);
+  }
+  for (std::size_t next = 0; next < ready.size(); ++next) {
+    for (const auto reader : readers[ready[next]]) {
+      if (--left[reader] == 0) ready.push_back(reader);
+    }
+  }
+  auto& is_in_order = in_order_.try_emplace(d, count, false).first->second;
+  for (const auto t : ready) is_in_order[t] = true;
+  for (const auto t : ready) {
+    for (const auto* equation : makers[t]) (void)free_coordinate(*equation, d);
+  }
 }
 
 /// The coordinate of an index that the equation lacks: what another equation of the tensor has at the place
@@ -322,8 +363,9 @@ poly::Affine Placement::find_free_coordinate(const Equation& equation, std::size
 /// The least coordinate `d` of the equations that read an equation's target, where that is known.
 std::int64_t Placement::first_use(const Equation& equation, std::size_t d, std::size_t chain) const {
   std::int64_t first = 0;
-  for (const auto& reader : system_.equations) {
-    if (reader.target == equation.target || !reads(system_, reader, equation.target)) continue;
+  for (std::size_t e = 0; e < system_.equations.size(); ++e) {
+    const auto& reader = system_.equations[e];
+    if (reader.target == equation.target || !read_by_[e].contains(equation.target)) continue;
     const auto own = std::ranges::find(reader.indices, dims_[d]);
     if (own == reader.indices.end()) {
       const auto place = free_coordinate(reader, d, chain + 1);
@@ -373,7 +415,8 @@ std::optional<poly::Affine> Placement::where_read(const Equation& reader, const 
       form = stays ? end_of(maker, *reduce) : place_of_total(maker, *reduce);
       if (stays) form.constant -= reduce->descending ? -1 : 1;
     } else {
-      form = without_reductions(maker, reduce, free_coordinate(maker, d, chain + 1));
+      const bool ends = chain == 0 && in_order_.at(d)[maker.target.index()];
+      form = without_reductions(maker, reduce, free_coordinate(maker, d, ends ? 0 : chain + 1));
     }
   }
   std::vector<poly::Affine> replace(rank, poly::constant(rank, 0));

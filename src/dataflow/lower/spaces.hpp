@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -68,6 +69,7 @@ class Placement {
                                              std::size_t chain = 0) const;
   [[nodiscard]] poly::Affine find_free_coordinate(const recurrence::Equation& equation, std::size_t dim,
                                                   std::size_t chain) const;
+  void find_in_order(std::size_t dim) const;
   [[nodiscard]] std::int64_t first_use(const recurrence::Equation& equation, std::size_t dim,
                                        std::size_t chain) const;
   [[nodiscard]] std::optional<poly::Affine> where_read(const recurrence::Equation& reader,
@@ -85,6 +87,9 @@ class Placement {
     std::int64_t least, greatest;
   };
   std::map<std::size_t, Range> grid_;
+  std::vector<std::set<recurrence::TensorId>> read_by_;  ///< By equation.
+  /// By dim and tensor, whether its equations that lack the dim depend on none of their own, through others that lack it.
+  mutable std::map<std::size_t, std::vector<bool>> in_order_;
   /// Free coordinates that were asked for, by equation, dim and chain: each depends on those of its neighbours.
   mutable std::map<std::tuple<const recurrence::Equation*, std::size_t, std::size_t>, poly::Affine> known_;
 };

@@ -34,7 +34,8 @@ struct Node {
 
 /// The statements that run where `parameters` hold: for fixed parameter values every time vector in each statement's domain,
 /// in lexicographic order; statements at the same time in their order here. A domain's first coordinates are
-/// the parameters.
+/// the parameters, of which it may say less than the region. Copies of one set that says nothing of them are told apart
+/// from others without isl.
 struct Region {
   Set parameters;
   std::vector<Set> statements;
