@@ -43,7 +43,7 @@ constexpr unsigned long most_operations_in_need = 10'000'000;
 constexpr std::size_t most_routed = 4, most_routed_of_long = 2;
 constexpr unsigned long most_operations_of_routes = 8'000'000;
 /// So many where that is more, for each unit of a kernel's cost: long kernels have as many more values.
-constexpr unsigned long operations_of_cost = 6'000;
+constexpr unsigned long operations_of_cost = 10'000;
 /// A placement whose estimate is so many times better is tried before the usual default.
 constexpr double far_faster = 2;
 /// Operations of integer sets for each of its analyses: some milliseconds.

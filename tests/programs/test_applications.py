@@ -204,3 +204,12 @@ def test_a_point_source_costs_the_same_on_grids_of_any_size():
         return (more - less) / 10
 
     assert cycles_a_step(48) <= cycles_a_step(12) + 1
+
+
+def test_five_grids_of_multigrid_reach_over_sixteen_pes():
+    n = 65
+    u, f = np.zeros((n, n)), RNG.random((n, n))
+    program = multigrid.v_cycle.compile(u, f, 1 / (n - 1), 5)
+    assert program.grid == (n, n)  # the PEs of the coarsest points are 16 hops apart
+    result = cy.run(program, backend="sim")
+    np.testing.assert_array_equal(result.output, multigrid.v_cycle.reference(u, f, 1 / (n - 1), 5))
