@@ -72,7 +72,8 @@ poly::Set plain_domain(poly::Set domain, const poly::Set& here, const std::vecto
 /// A statement's points over the coordinates of grid and time.
 struct Points {
   poly::Set set;
-  std::size_t times = 0;  ///< Their number, where they are the same in all of its PEs: the set says nothing of these.
+  std::size_t times =
+      0;  ///< Their number, where they are the same in all of its PEs: the set says nothing of these.
 };
 
 /// Of all statements. Those with the same times in all of their PEs, and so in all of a class, share one set.

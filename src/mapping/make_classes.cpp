@@ -87,14 +87,15 @@ class Cells {
   static bool is_product(const poly::Set& set) {
     auto product = poly::Set::universe(set.context(), set.dimensions());
     for (std::size_t d = 0; d < set.dimensions(); ++d) {
-      product = product.intersect(
-          shadow(set, d).preimage({poly::variable(set.dimensions(), d)}, set.dimensions()));
+      product =
+          product.intersect(shadow(set, d).preimage({poly::variable(set.dimensions(), d)}, set.dimensions()));
     }
     return product == set;
   }
 
   /// For each projection, the parts of the dimension in its shadow.
-  static std::vector<std::vector<bool>> parts(const std::vector<Projection>& projections, std::size_t dimension) {
+  static std::vector<std::vector<bool>> parts(const std::vector<Projection>& projections,
+                                              std::size_t dimension) {
     std::vector<poly::Set> shadows;
     std::vector<std::size_t> own;
     for (const auto& projection : projections) {

@@ -26,8 +26,7 @@ class Mentions {
   bool operator()(const Set& set) {
     const auto [place, is_new] = known_.try_emplace(set.get(), false);
     if (is_new)
-      place->second =
-          checked(set.context(), isl_set_involves_dims(set.get(), isl_dim_set, 0, parameters_));
+      place->second = checked(set.context(), isl_set_involves_dims(set.get(), isl_dim_set, 0, parameters_));
     return place->second;
   }
 
