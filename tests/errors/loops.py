@@ -167,3 +167,23 @@ def nested_over_weights(A):
         for w in WEIGHTS:  # error: CYC102
             X[0, 0] = v * w
     return X
+
+
+@cy.kernel
+def bound_after_its_loop(x):
+    X = x.copy()
+    for i in range(len(x)):
+        X[i] = x[i]
+    for j in range(i):  # error: CYC109
+        X[j] = 2 * x[j]
+    return X
+
+
+@cy.kernel
+def condition_after_its_loop(x):
+    X = x.copy()
+    for i in range(len(x)):
+        X[i] = x[i]
+    if i > 1:  # error: CYC109
+        X[0] = 2 * x[0]
+    return X

@@ -90,6 +90,7 @@ class Branches:
             return
         self._trace = active_trace()
         if isinstance(value, Condition):
+            self._trace.check_region(value.region, here())
             self._arms = _Arms(self._trace, value, before, None)
             self._scopes = [Scope(None, one.region) for one in (value, value.negated())]
         else:

@@ -270,6 +270,7 @@ class Trace:
             self.flags[index] = running
         order = self._next_order()
         self.scopes.append(Scope(index, region, order=order, tensors=len(self.tensors), running=running))
+        self.check_region(region, index.span)
 
     def close_loops(self, count: int) -> None:
         """Close the innermost loops."""
@@ -417,16 +418,15 @@ class Trace:
     def check_scope(self, forms: Sequence[Affine], span: Span) -> None:
         """Raise `TraceError` where a form speaks about an index whose loop is not open."""
         open_indices = set(self.indices())
-        for form in forms:
-            for index in form.terms:
-                if index not in open_indices:
-                    raise TraceError(
-                        f"index `{index.name}` is used outside its loop",
-                        code="CYC109",
-                        span=span,
-                        notes=[(index.span, "the loop is here")],
-                        help="a loop is a domain and has no last value; use the index inside its loop only",
-                    )
+        outside = [index for form in forms for index in form.terms if index not in open_indices]
+        if outside:
+            raise TraceError(
+                f"index `{outside[0].name}` is used outside its loop",
+                code="CYC109",
+                span=span,
+                notes=[(outside[0].span, "the loop is here")],
+                help="a loop is a domain and has no last value; use the index inside its loop only",
+            )
 
     def _check_value(self, target: Tensor, value: Element, span: Span) -> None:
         if not isinstance(value, Constant) and value.dtype != target.dtype_name:
@@ -464,17 +464,18 @@ class Trace:
         elif isinstance(value, Reduce):
             self.scopes.append(Scope(value.index, EVERYWHERE))
             try:
-                self._check_region(value.region, value.span)
+                self.check_region(value.region, value.span)
                 self._check_expression(value.body, checked)
             finally:
                 self.scopes.pop()
         else:
             if isinstance(value, Choose):
-                self._check_region(value.condition.region, value.span)
+                self.check_region(value.condition.region, value.span)
             for operand in value.operands:
                 self._check_expression(operand, checked)
 
-    def _check_region(self, region: Region, span: Span) -> None:
+    def check_region(self, region: Region, span: Span) -> None:
+        """Raise `TraceError` where a condition speaks about an index whose loop is not open."""
         self.check_scope([c.form for conjunction in region for c in conjunction], span)
 
 
