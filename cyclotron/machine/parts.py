@@ -148,10 +148,11 @@ class Control:
 
     What control costs comes out of the programs of its PEs, `Program.control_system`, which the simulator
     runs beside those of the workers: the ways of the value, of the section's number and of each call and
-    argument, queues that slow PEs fill, and the set-up of each call (`Section.calls`) when a PE has come to it. What
-    the compiler fused into one nest of loops is one procedure, and so is a `with cy.fuse():`. MACH's paper
-    (section 4.1) has about 10 cycles until a section leaves the controller, which the ways and the look-up
-    of the section take where a hop takes one, and 50 to 60 for the set-up of an operation.
+    argument, queues that slow PEs fill, and the set-up of each call (`Section.calls`) when a PE has come
+    to it. What the compiler fused into one nest of loops is one procedure, and so is a `with cy.fuse():`.
+    MACH's paper (section 4.1) has about 10 cycles until a section leaves the controller, which the ways
+    and the look-up of the section take where a hop takes one, and 50 to 60 for the set-up of an
+    operation.
 
     Parameters
     ----------
