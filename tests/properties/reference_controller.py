@@ -29,7 +29,7 @@ class Flags:
 
 @dataclass
 class Taken:
-    """Where a PE is among the calls and ends of iterations, and when it took the words of its way there."""
+    """The place of a PE among the calls and ends of iterations, and when it took the words up to there."""
 
     at: int = 0
     words: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))  # of calls, of arguments

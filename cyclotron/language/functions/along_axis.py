@@ -17,12 +17,12 @@ from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import (
     LazyArray,
     SymbolicArray,
-    axis_of,
     combine,
     flat_index,
     materialized,
     operand,
 )
+from cyclotron.language.values.axes import axis_of
 from cyclotron.language.values.broadcasting import text, whole_numbers
 from cyclotron.language.values.nodes import Constant, Element, FoldIndex, Reduce
 from cyclotron.language.values.operations import apply, where

@@ -8,7 +8,7 @@ import numpy as np
 
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.values import products
-from cyclotron.language.values.array import axis_of
+from cyclotron.language.values.axes import axis_of
 
 dot = numpy_function(np.dot, or_numpy=False, role="whole arrays")(products.dot)
 

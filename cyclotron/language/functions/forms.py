@@ -12,7 +12,8 @@ import numpy as np
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.values.affine import Affine
-from cyclotron.language.values.array import LazyArray, SymbolicArray, axes_of, materialized, operand
+from cyclotron.language.values.array import LazyArray, SymbolicArray, materialized, operand
+from cyclotron.language.values.axes import axes_of
 from cyclotron.language.values.broadcasting import along, broadcast, text, whole_numbers
 from cyclotron.language.values.nodes import Choose, Constant, Element
 from cyclotron.language.values.scalars import explicit_cast

@@ -20,7 +20,8 @@ from cyclotron.language.functions.forms import (
 from cyclotron.language.functions.rearrangement import concatenate
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
-from cyclotron.language.values.array import SymbolicArray, axis_of, operand
+from cyclotron.language.values.array import SymbolicArray, operand
+from cyclotron.language.values.axes import axis_of
 from cyclotron.language.values.broadcasting import whole_numbers
 from cyclotron.language.values.host_arrays import constant
 

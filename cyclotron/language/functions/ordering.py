@@ -15,7 +15,8 @@ from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.functions.search import arange
 from cyclotron.language.values.affine import Affine
-from cyclotron.language.values.array import LazyArray, SymbolicArray, axis_of, combine, materialized
+from cyclotron.language.values.array import LazyArray, SymbolicArray, combine, materialized
+from cyclotron.language.values.axes import axis_of
 from cyclotron.language.values.broadcasting import whole_numbers
 from cyclotron.language.values.nodes import Choose, Element
 from cyclotron.language.values.operations import apply

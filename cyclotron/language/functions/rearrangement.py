@@ -13,7 +13,8 @@ from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.affine import Affine
-from cyclotron.language.values.array import LazyArray, SymbolicArray, axes_of, axis_of, operand, whole_shift
+from cyclotron.language.values.array import LazyArray, SymbolicArray, operand
+from cyclotron.language.values.axes import axes_of, axis_of, whole_shift
 from cyclotron.language.values.broadcasting import text, whole_numbers
 from cyclotron.language.values.context import ACTIVE
 from cyclotron.language.values.nodes import Choose, Constant, Element

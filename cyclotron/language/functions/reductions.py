@@ -16,7 +16,8 @@ from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.values import dispatch
 from cyclotron.language.values.affine import Affine
-from cyclotron.language.values.array import LazyArray, SymbolicArray, axes_of, combine, materialized
+from cyclotron.language.values.array import LazyArray, SymbolicArray, combine, materialized
+from cyclotron.language.values.axes import axes_of
 from cyclotron.language.values.broadcasting import text, whole_numbers
 from cyclotron.language.values.nodes import Element, FoldIndex, Reduce
 from cyclotron.language.values.operations import apply

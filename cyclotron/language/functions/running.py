@@ -13,7 +13,8 @@ from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.trace.assign import running_totals
 from cyclotron.language.values.affine import EVERYWHERE, Affine, Constraint, Region
-from cyclotron.language.values.array import LazyArray, SymbolicArray, axis_of, operand
+from cyclotron.language.values.array import LazyArray, SymbolicArray, operand
+from cyclotron.language.values.axes import axis_of
 from cyclotron.language.values.broadcasting import whole_numbers
 from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.nodes import Element

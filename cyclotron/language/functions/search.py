@@ -14,15 +14,8 @@ from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.affine import Affine
-from cyclotron.language.values.array import (
-    LazyArray,
-    SymbolicArray,
-    axes_of,
-    axis_of,
-    combine,
-    flat_indices,
-    materialized,
-)
+from cyclotron.language.values.array import LazyArray, SymbolicArray, combine, flat_indices, materialized
+from cyclotron.language.values.axes import axes_of, axis_of
 from cyclotron.language.values.broadcasting import whole_numbers
 from cyclotron.language.values.context import ACTIVE
 from cyclotron.language.values.nodes import Element, IndexValue

@@ -12,12 +12,8 @@ from cyclotron.language.functions.rearrangement import concatenate
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.values.affine import Affine
-from cyclotron.language.values.array import (
-    LazyArray,
-    SymbolicArray,
-    axis_of,
-    whole_shift,
-)
+from cyclotron.language.values.array import LazyArray, SymbolicArray
+from cyclotron.language.values.axes import axis_of, whole_shift
 from cyclotron.language.values.broadcasting import whole_numbers
 from cyclotron.language.values.condition import Condition, cases_of
 from cyclotron.language.values.nodes import Choose, Constant, Element

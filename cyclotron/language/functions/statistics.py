@@ -14,7 +14,8 @@ from cyclotron.language.functions.rearrangement import concatenate, diagonal, di
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.functions.search import arange
-from cyclotron.language.values.array import axes_of, axis_of, materialized, operand
+from cyclotron.language.values.array import materialized, operand
+from cyclotron.language.values.axes import axes_of, axis_of
 from cyclotron.language.values.broadcasting import text, whole_numbers
 from cyclotron.support.dtypes import kind_of
 

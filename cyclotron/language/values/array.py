@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -18,6 +17,7 @@ from numpy.typing import DTypeLike
 
 from cyclotron.language.values import broadcasting, dispatch
 from cyclotron.language.values.affine import EVERYWHERE, Affine, Index, Region
+from cyclotron.language.values.axes import axes_of
 from cyclotron.language.values.broadcasting import Shape
 from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.context import active_recorder
@@ -624,62 +624,6 @@ def _term(value: object) -> object:
 def picked(picks: Sequence[Pick], index: Sequence[Affine]) -> tuple[Affine, ...]:
     """The subscripts that picks make of an index."""
     return tuple(pick.at(index) for pick in picks)
-
-
-def axes_of(axis: Any, ndim: int, what: str) -> tuple[int, ...]:
-    """Axes as numbers from 0; None means all.
-
-    Raises
-    ------
-    ShapeError
-        CYC122 if there is no such axis, or one is given twice.
-    """
-    given = range(ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    axes = [_whole_number(one, what) for one in given]
-    for one in axes:
-        if not -ndim <= one < ndim or [a % ndim for a in axes].count(one % ndim) > 1:
-            raise shape_error(
-                "CYC122",
-                f"`{what}` has the axis {one} of an array that has {ndim}",
-                help=f"name axes between {-ndim} and {ndim - 1}, each once",
-            )
-    return tuple(one % ndim for one in axes)
-
-
-def axis_of(axis: Any, ndim: int, what: str) -> int:
-    """One axis as a number from 0; raises as `axes_of`."""
-    return axes_of((axis,), ndim, what)[0]
-
-
-def whole_shift(number: Any, what: str) -> int:
-    """A whole number of places that the host knows.
-
-    Raises
-    ------
-    ShapeError
-        CYC122 for other values.
-    """
-    try:
-        return operator.index(number)
-    except TypeError:
-        raise shape_error(
-            "CYC122",
-            f"`{what}` goes by {number!r} places",
-            help="give a whole number that is known before the program runs",
-        ) from None
-
-
-def _whole_number(axis: Any, what: str) -> int:
-    try:
-        if isinstance(axis, bool):
-            raise TypeError("a truth value is no axis, as in NumPy")
-        return operator.index(axis)
-    except TypeError:
-        raise shape_error(
-            "CYC122",
-            f"`{what}` has the axis {axis!r}, a value of type `{type(axis).__name__}`",
-            help="axes are whole numbers, e.g. `axis=0` or `axis=(0, 1)`",
-        ) from None
 
 
 def check_scalars(value: SymbolicArray) -> None:

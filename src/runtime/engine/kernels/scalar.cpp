@@ -154,7 +154,9 @@ ScalarKernel kernel(Op op, Flags flags) {
     case Op::column_max:
     case Op::column_min: return unary<T, identity<T>>;
     case Op::join: return unary<T, identity<T>>;  // never: its result is no scalar
-    case Op::correlate_add: return elementwise<T>(Op::multiply_add);
+    case Op::correlate_add:
+      if constexpr (is_boolean<T>) return nullptr;
+      return elementwise<T>(Op::multiply_add);
     case Op::syrk: return unary<T, square<T>>;
     case Op::syrk_add: return accumulate_square<T, add<T>>;
     case Op::syrk_subtract:
