@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import itertools
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-import reference_control_system as reference
-
 import cyclotron as cy
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # scripts have this folder alone
+reference: Any = importlib.import_module("reference_control_system")
 
 Json = dict[str, Any]
 Pe = tuple[int, ...]

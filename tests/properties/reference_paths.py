@@ -26,7 +26,7 @@ class Node:
 
 def longest_paths(program: cy.Program) -> tuple[list[Node], list[int]]:
     """All nodes, and the length of the longest path to each."""
-    graph = _Graph(json.loads(program.core.to_bytes()[24:]))
+    graph = _Graph(program)
     graph.run()
     nodes = graph.nodes
     sorter = graphlib.TopologicalSorter(
@@ -39,8 +39,8 @@ def longest_paths(program: cy.Program) -> tuple[list[Node], list[int]]:
 
 
 class _Graph(reference_simulator._Simulation):
-    def __init__(self, program: Any) -> None:
-        super().__init__(program, [])
+    def __init__(self, program: cy.Program) -> None:
+        super().__init__(program, json.loads(program.core.to_bytes()[24:]), [])
         self.nodes: list[Node] = []
         self.passes: dict[tuple[Any, bool], list[int]] = defaultdict(list)  # nodes by PE
         self.last: dict[Any, int] = {}  # node by PE

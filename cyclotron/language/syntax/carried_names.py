@@ -62,11 +62,13 @@ def names_after(function: ast.FunctionDef, line: int) -> set[str]:
     return read_first(part for part in parts if part.lineno > line)
 
 
-def next_reading(function: ast.FunctionDef, node: ast.stmt, identifier: str) -> ast.Name:
-    """The first reading of a name in the text after a statement."""
-    parts = (part for part in walk(function) if isinstance(part, ast.Name) and part.lineno > _end(node))
-    own = (part for part in parts if part.id == identifier and isinstance(part.ctx, ast.Load))
-    return min(own, key=lambda part: (part.lineno, part.col_offset))
+def next_readings(function: ast.FunctionDef, node: ast.stmt) -> dict[str, ast.Name]:
+    """The names that a function reads in the text after a statement before it assigns them, and where."""
+    first: dict[str, ast.Name] = {}
+    for part in (part for one in function.body if _end(one) > _end(node) for part in _in_order(one)):
+        if part.lineno > _end(node):
+            first.setdefault(part.id, part)
+    return {one: part for one, part in first.items() if isinstance(part.ctx, ast.Load)}
 
 
 def names_perhaps_after(function: ast.FunctionDef, node: ast.stmt, around: Sequence[ast.stmt]) -> set[str]:
@@ -176,7 +178,8 @@ def _in_order(statement: ast.AST) -> list[ast.Name]:
     """The names of a statement, values before targets."""
     if isinstance(statement, (ast.Assign, ast.AugAssign)):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        parts = [*walk(statement.value), *(part for target in targets for part in walk(target))]
+        updated = _updated(statement)
+        parts = [*walk(statement.value), *updated, *(part for target in targets for part in walk(target))]
         return [part for part in parts if isinstance(part, ast.Name)]
     if isinstance(statement, (ast.For, ast.While, ast.If, ast.With)):
         inner = [part for one in statement.body for part in _in_order(one)]

@@ -205,7 +205,8 @@ def _early_exit(
     state.arrays.declare_data(numbers)
     in_place = {one for one in numbers & carried_names.updated_in_place(repeated) if one in state.arrays}
     kept = {one: state.unused(f"{one}_kept") for one in sorted({*found, *numbers})}
-    first = set() if flag else (carried_names.certain_names(node.body) & after) - kept.keys() - state.of_host
+    read = set() if flag else carried_names.next_readings(state.source.node, node).keys()
+    first = (carried_names.certain_names(node.body) & read) - kept.keys() - state.of_host
     later = {one: state.unused(f"{one}_kept") for one in sorted(first)}
     return EarlyExit(flag, kept, numbers, in_place, later)
 
@@ -293,7 +294,7 @@ def _loop(
         block = located(block, head)
     rest = carried_names.after(kept, head, numbers)
     for one, place in early_exit.later.items():
-        read = carried_names.next_reading(state.source.node, node, one)
+        read = carried_names.next_readings(state.source.node, node)[one]
         rest += carried_names.after({one: place}, read, early_exit.later)
     return [*before, block, *rest]
 
