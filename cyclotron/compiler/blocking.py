@@ -19,13 +19,14 @@ from cyclotron.support.tables import html_table
 
 _MOST = (1 << 31) - 1
 
-# The elements that each mask keeps; one of another kind keeps all.
+# The elements that each mask keeps.
 _KEEPS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "lower": np.tril,
     "upper": np.triu,
     "below": lambda ones: np.tril(ones, -1),
     "above": lambda ones: np.triu(ones, 1),
     "diagonal": lambda ones: np.tril(np.triu(ones)),
+    "all": np.asarray,
 }
 
 Tile = int | str | Mapping[str, int] | None
@@ -116,7 +117,7 @@ class Blocking:
                 code="CYC231",
                 help="leave out `tile`, which compiles the kernel on scalars",
             )
-        masks = {m.name: _KEEPS.get(m.kind, np.asarray)(np.ones(m.shape, bool)) for m in self._core.masks}
+        masks = {m.name: _KEEPS[m.kind](np.ones(m.shape, bool)) for m in self._core.masks}
         return Recurrences(self._core.system, {**self._constants, **masks})
 
     def explain(self) -> str:

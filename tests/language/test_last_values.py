@@ -88,7 +88,28 @@ def assigned_again(u):
     return t, s + 0
 
 
+@cy.kernel
+def assigned_before_it_is_added_to(u):
+    for _ in range(1, 1):
+        s = u[0] * 1
+    for i in range(1, 4):
+        s = u[i] * 2
+        s -= u[0]
+        u[i] = s
+    return u
+
+
+@cy.kernel
+def read_by_an_operator_in_place(u):
+    for i in range(3):
+        s = u[i] * 2
+    s -= u[1]
+    return u * s
+
+
 KERNELS = [
+    read_by_an_operator_in_place,
+    assigned_before_it_is_added_to,
     of_arrays, of_elements, residual, of_names_of_carried_arrays, of_loops_in_loops,
     of_numbers_that_change_their_type, of_items, of_one_iteration, assigned_again,
 ]  # fmt: skip

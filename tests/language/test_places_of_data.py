@@ -135,3 +135,13 @@ def test_rows_at_places_have_the_shape_of_what_they_get():
 
     with pytest.raises(cy.ShapeError, match="CYC122"):
         too_many(np.arange(9.0).reshape(3, 3))
+
+
+def test_places_of_the_host_are_integers():
+    @cy.kernel
+    def fractions(u):
+        u[[0.0, 1.5]] = 1
+        return u
+
+    with pytest.raises(cy.ShapeError, match="CYC120"):
+        fractions(np.arange(3.0))

@@ -123,11 +123,11 @@ def test_several_senders_on_one_bus():
     schedule = cy.Schedule().space("i").time("k").broadcast("X", along="i").broadcast("Z", along="i")
     program = meeting.compile(cy.spec(5), schedule=schedule)
     waits = 0
-    for _ in range(PROGRAMS // 3):
+    for _ in range(PROGRAMS):
         other = hazardous(rng, random_machines.retimed(rng, program))
         other = other.with_machine(dataclasses.replace(other.machine, shared_links=True))
         if (result := agrees(other)) is not None:
             accounts.check(result)
             assert result.critical_path().cycles == result.cycles
             waits += bool((result.messages["sent"] > result.messages["placed"]).any())
-    assert waits
+    assert waits > PROGRAMS // 12

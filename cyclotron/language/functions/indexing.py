@@ -126,6 +126,8 @@ def scattered(array: View, key: Any, value: Any) -> None:
     ------
     TraceError
         CYC107 for masks with a value for each element that they take, and for places along several axes.
+    ShapeError
+        CYC120 for indices that are no integers, CYC122 for values that do not conform.
     """
     if is_array(key) and operand(key).dtype_name == "bool":
         _assign_masked(array, operand(key), value)
@@ -147,10 +149,8 @@ def scattered(array: View, key: Any, value: Any) -> None:
         wide = (*(None,) * along, slice(None), *(None,) * (array.ndim - along - 1))
         put_along_axis(array, given[wide], value, along)
         return
-    if len(given) and np.asarray(given).dtype.kind not in "iu":
-        raise trace_error(
-            "CYC107", f"`{array.name}` is assigned at places that are no integers", help="use ints"
-        )
+    if len(given):
+        _check_integers(np.asarray(given).dtype, array.name)
     values = operand(value)
     values = materialized(values.copy() if held_tensor(values) is array.tensor else values)
     last = values.ndim - (array.ndim - along)
@@ -258,6 +258,14 @@ def _is_number(key: Any) -> bool:
     return not _is_data(key) and key is not None and not isinstance(key, slice)
 
 
+def _check_integers(dtype: Any, name: str) -> None:
+    """Raise `ShapeError` (CYC120) for indices that are none."""
+    if not is_whole(dtype):
+        raise unfit(
+            f"the indices of `{name}` have dtype {dtype}", "indices are integers, e.g. int64", "CYC120"
+        )
+
+
 def _normalized(index: Any, size: int, name: str) -> SymbolicArray:
     """Indices from 0 on."""
     given = operand(index if isinstance(index, SymbolicArray) or is_place(index) else np.asarray(index))
@@ -268,12 +276,7 @@ def _normalized(index: Any, size: int, name: str) -> SymbolicArray:
             help="keep the shape and choose by data, `cy.where(mask, x, 0)`, e.g. in `cy.sum(...)`; count"
             " with `cy.sum(mask)`",
         )
-    if not is_whole(given.dtype):
-        raise unfit(
-            f"the indices of `{name}` have dtype {given.dtype_name}",
-            "indices are integers, e.g. int64",
-            code="CYC120",
-        )
+    _check_integers(given.dtype, name)
     wide = given if given.dtype_name == "int64" else given.astype("int64")
     return materialized(combine("normalize_index", (wide, size)))
 

@@ -27,6 +27,7 @@ from cyclotron.language.values.source_span import here, shape_error, trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
 
 _PYTHONS = frozenset({"bool", "int64", "float64", "complex128"})
+_OF_HOST = (str, bool, int, float, complex, np.generic)
 _NUMBERS = (bool, int, float, complex, np.generic, Element, Affine, Extremum, Piecewise)
 
 
@@ -120,34 +121,31 @@ class LastValue:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._values: list[tuple[Any, ScalarType | None]] = []
+        self._last: tuple[Any, ScalarType | None] | None = None  # with the type of a number
 
     def __getitem__(self, key: tuple[()]) -> Any:
-        if not self._values:
+        if self._last is None:
             raise trace_error(
                 "CYC111",
                 f"`{self._name}` is assigned in a loop and read after it",
                 help="it is not certain that an iteration gives it a number or an array: assign"
                 f" `{self._name}` before the loop too, or use it in the loop",
             )
-        value, number = self._values[-1]
+        value, number = self._last
         return value if number is None else retyped(value.at(()), number)
 
     def place(self, held: Any, loop: Scope) -> SymbolicTensor | None:
         """The place for the value of the last iteration; None where that stays, or is not certain."""
         if all(map(is_empty, loop.region)):
             return None
-        self._values.clear()
+        self._last = None
         if loop.running is not None or not _runs(loop):
             return None
         trace = active_trace()
-        if not isinstance(held, (SymbolicArray, *_NUMBERS)) or isinstance(held, bool | int | float):
-            self._values += (
-                [(held, None)] if held is None or isinstance(held, str | bool | int | float) else []
-            )
-            return None
-        if any(held is made for made in trace.tensors[loop.tensors :]):
-            self._values.append((held, None))
+        is_new = any(held is made for made in trace.tensors[loop.tensors :])
+        if held is None or is_new or isinstance(held, _OF_HOST):
+            self._last = (held, None)
+        if self._last is not None or not isinstance(held, (SymbolicArray, *_NUMBERS)):
             return None
         value = operand(held)
         shape = broadcasting.whole_numbers(value.shape, f"`{self._name}`")
@@ -155,7 +153,7 @@ class LastValue:
             self._name, shape, None, value.dtype_name, None, anywhere=True, variable=self._name
         )
         tensor.is_number = not shape
-        self._values.append((tensor, None if shape else ScalarType(value.type.dtype, value.type.weak)))
+        self._last = (tensor, None if shape else ScalarType(value.type.dtype, value.type.weak))
         return tensor
 
 

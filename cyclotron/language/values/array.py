@@ -457,13 +457,10 @@ class View(SymbolicArray):
 
     def _is_whole(self, axis: int) -> bool:
         """Return whether an axis is one of the tensor, whose ends the compiler knows."""
-        own = [(n, pick) for n, pick in enumerate(self.picks) if pick.axis == axis]
-        return (
-            len(own) == 1
-            and own[0][1].step == 1
-            and own[0][1].start.same(Affine({}, 0))
-            and (broadcasting.same(self.shape[axis], self.tensor.shape[own[0][0]]))
-        )
+        own = [n for n, pick in enumerate(self.picks) if pick.axis == axis]
+        if len(own) != 1 or not broadcasting.same(self.shape[axis], self.tensor.shape[own[0]]):
+            return False
+        return self.picks[own[0]].step == 1 and self.picks[own[0]].start.same(Affine({}, 0))
 
     def check_writable(self) -> None:
         """Raise `TraceError` (CYC107) for a view that nobody can write."""

@@ -96,6 +96,8 @@ def check_inside(name: str, places: Sequence[tuple[Affine, Size]]) -> None:
             ("reaches its end", form.plus(as_form(extent).times(-1))),
         )
         for what, beyond in ends:
+            if not beyond.terms and beyond.constant < 0:
+                continue
             if any(not is_empty((*part, Constraint(beyond))) for part in around):
                 raise LegalityError(
                     f"the subscript `{form}` of a part of `{name}` {what}: that has {extent} elements there",
