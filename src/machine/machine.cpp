@@ -377,7 +377,7 @@ namespace {
 
 /// The first PE of a program on a part of the grid, whose memories are to serve it.
 std::vector<std::int64_t> place_of(const Machine& machine, const std::vector<std::int64_t>& part) {
-  const std::vector<std::int64_t> origin(part.size(), 0);
+  std::vector<std::int64_t> origin(part.size(), 0);
   const auto there = on_part(machine.memories, origin, machine.grid, part).size();
   // Link maps join other PEs elsewhere.
   if (there == machine.memories.size() || (there > 0 && !machine.link_maps.empty())) return origin;
