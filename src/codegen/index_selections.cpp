@@ -145,6 +145,8 @@ struct Term {
   [[nodiscard]] bool in_place() const { return base == Operand(destination); }
   [[nodiscard]] bool adds() const { return in_place() && !overwrites; }
   [[nodiscard]] const SlotRef* table() const { return std::get_if<SlotRef>(&value); }
+  /// The instruction that takes the table's element.
+  [[nodiscard]] std::size_t read() const { return nodes[2]; }
   [[nodiscard]] std::size_t last() const { return nodes.back(); }
 };
 
@@ -207,16 +209,13 @@ class ClassIndexer {
       auto found = take_out(nodes[at], variables);
       if (!found) continue;
       changed_ = true;
-      if (found->goes_before) {
-        nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(at), std::move(found->node));
-        if (nodes[at + 1].held.empty()) nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+      const std::size_t place = found->goes_before || nodes[at].held.empty() ? at : at + 1;
+      if (nodes[at].held.empty()) {
+        nodes[at] = std::move(found->node);
       } else {
-        const bool is_empty = nodes[at].held.empty();
-        nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(at) + 1, std::move(found->node));
-        if (is_empty) nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(at));
-        const std::size_t place = is_empty ? at : at + 1;
-        if (!std::get<Compute>(nodes[place].instruction.action).indexed->scatters) widen(nodes, place);
+        nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(place), std::move(found->node));
       }
+      if (!std::get<Compute>(nodes[place].instruction.action).indexed->scatters) widen(nodes, place);
       at = static_cast<std::size_t>(-1);  // the loop may have another, and places have changed
     }
   }
@@ -357,14 +356,15 @@ class ClassIndexer {
         compute.op = Op::copy;
         compute.operands.erase(compute.operands.begin());
       }
-      const bool first_copies = !gathers && !term->in_place();
+      const bool goes_before = gathers ? changes_later(node.held, *term) : term->in_place();
+      const bool first_copies = !gathers && !goes_before;
       if (first_copies) {
         const auto source = std::visit([](const auto& value) { return Move::Source(value); }, base_of(*term));
         node.held[term->last()].instruction.action = Move{term->destination, source};
       }
       for (auto one = term->nodes.rbegin() + (first_copies ? 1 : 0); one != term->nodes.rend(); ++one)
         node.held.erase(node.held.begin() + static_cast<std::ptrdiff_t>(*one));
-      return Taken{{{std::move(compute), span}}, !gathers && !first_copies};
+      return Taken{{{std::move(compute), span}}, goes_before};
     }
     return std::nullopt;
   }
@@ -374,7 +374,7 @@ class ClassIndexer {
   static bool overwrites(const Term& term) { return term.overwrites || !term.base; }
 
   /// Tells whether a loop's term may be taken out: all its numbers follow each other, and the loop's other instructions
-  /// neither need the sum nor change what the terms read, but to fill the table.
+  /// neither need the sum nor change what the terms read, but fill the table first or change it afterwards.
   [[nodiscard]] static bool is_apart(const Nodes& nodes, const Term& term, std::size_t variable) {
     const auto* table = term.table();
     if (!term.adds() || table == nullptr || coefficient(term.form, variable) != 1 ||
@@ -393,7 +393,17 @@ class ClassIndexer {
           });
       if (!apart) return false;
     }
-    return true;
+    return !(changes(nodes, *table, 0, term.read()) && changes_later(nodes, term));
+  }
+
+  /// Tells whether the loop writes what the term reads after the term has read it.
+  static bool changes_later(const Nodes& nodes, const Term& term) {
+    return changes(nodes, *term.table(), term.read(), nodes.size());
+  }
+  static bool changes(const Nodes& nodes, const SlotRef& table, std::size_t begin, std::size_t end) {
+    return std::any_of(nodes.begin() + static_cast<std::ptrdiff_t>(begin),
+                       nodes.begin() + static_cast<std::ptrdiff_t>(end),
+                       [&](const Node& node) { return writes(node.instruction, table.slot); });
   }
 
   /// The same of a loop in which each element of the destination gets its term.

@@ -64,15 +64,19 @@ class _Picked(_Gathered):
     """The element at a place: what is added to it leaves the others as they are, in every bit."""
 
     def __iadd__(self, other: Any) -> Any:  # type: ignore[misc]
-        return self._grown(other.value if isinstance(other, dispatch.Term) else other)
+        return self._grown("add", other)
 
     def __isub__(self, other: Any) -> Any:  # type: ignore[misc]
-        return self._grown(-operand(other.value if isinstance(other, dispatch.Term) else other))
+        return self._grown("subtract", other)
 
-    def _grown(self, value: Any) -> Any:
-        """In the dtype of the array; in another one NumPy's sum is rounded where it is assigned."""
-        made = combine("add", (self, value))
-        return _Growth(value) if made.dtype_name == self.dtype_name else made
+    def _grown(self, op: str, other: Any) -> Any:
+        """In the dtype of the array; in another one NumPy's result is rounded where it is assigned."""
+        value = other.value if isinstance(other, dispatch.Term) else other
+        made = combine(op, (self, value))
+        if made.dtype_name != self.dtype_name:
+            return made
+        term = value if op == "add" else -operand(value).astype(self.dtype_name)
+        return _Growth(materialized(term) if isinstance(term, LazyArray) else term)
 
 
 def gathered(array: SymbolicArray, key: Any) -> Any:
@@ -132,7 +136,7 @@ def scattered(array: View, key: Any, value: Any) -> None:
     if is_array(key) and operand(key).dtype_name == "bool":
         _assign_masked(array, operand(key), value)
         return
-    keys = _each_axis(array, key)
+    keys = [element(one) if _is_symbolic_number(one) else one for one in _each_axis(array, key)]
     if any(map(is_place, keys)) and not any(map(is_array, keys)):
         _put_element(array, keys, value)
         return
@@ -250,6 +254,10 @@ def _one_number(
     return materialized(LazyArray(tuple(shape), "int64", element_at, tuple(indices), label="number"))
 
 
+def _is_symbolic_number(key: Any) -> bool:
+    return isinstance(key, SymbolicArray) and not key.shape
+
+
 def _is_data(key: Any) -> bool:
     return is_array(key) or is_place(key)
 
@@ -277,7 +285,8 @@ def _normalized(index: Any, size: int, name: str) -> SymbolicArray:
             " with `cy.sum(mask)`",
         )
     _check_integers(given.dtype, name)
-    wide = given if given.dtype_name == "int64" else given.astype("int64")
+    is_numpys = given.dtype_name == "int64" and not given.type.weak
+    wide = given if is_numpys else given.astype("int64")
     return materialized(combine("normalize_index", (wide, size)))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from cyclotron.language.trace.assign import computed
 from cyclotron.language.values import broadcasting
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import LazyArray, SymbolicArray, operand
@@ -41,7 +42,8 @@ def loop_sum(value: Any, total: Any, *, name: str, negative: bool = False) -> An
         if _changes_nothing(total, value):
             return value
         total = _as_added(total, value, negative)
-        return _in_order(value - total if negative else add(value, total, starts=True))
+        made = _in_order(value - total if negative else add(value, total, starts=True))
+        return computed(made, name=name)
     view = value.whole()
     assert view is not None
     array = operand(total)

@@ -85,6 +85,18 @@ TEST(IndexSelections, WhatElseALoopDoesStays) {
   EXPECT_TRUE(std::get<Compute>(code(program)[3].action).indexed);
 }
 
+TEST(IndexSelections, WhatALoopChangesLaterIsReadFirst) {
+  auto given = selection();
+  auto& all = given.classes[0].code;
+  all.insert(all.end() - 1, {Load{slot(table, j()), TensorId(0), {j()}}, {}});
+  const auto program = index_selections(given);
+  ASSERT_EQ(code(program).size(), 4U);
+  EXPECT_TRUE(std::get<Compute>(code(program)[0].action).indexed);
+  EXPECT_TRUE(std::holds_alternative<Load>(code(program)[2].action));
+  all.insert(all.begin() + 1, {Load{slot(table, j()), TensorId(0), {j()}}, {}});  // and filled before
+  EXPECT_EQ(index_selections(given), given);
+}
+
 /// table[j] = where(number == j, value, base) for j from 1 to 6.
 Program overwriting(const Operand& value, const Operand& base) {
   Program program;
