@@ -292,10 +292,11 @@ class ClassWriter {
       bool of_this_run = true;
       const auto& around = flags_[f].around;
       for (std::size_t d = 0; d < around.size(); ++d) {
+        const auto& [index, offset] = around[d];
         const auto dim =
-            static_cast<std::size_t>(std::ranges::find(graph_.dims, around[d]) - graph_.dims.begin());
+            static_cast<std::size_t>(std::ranges::find(graph_.dims, index) - graph_.dims.begin());
         of_this_run = of_this_run && std::ranges::find(mapping_.grid.time, dim) != mapping_.grid.time.end() &&
-                      element(d) == point[dim];
+                      element(d) - point[dim] == poly::constant(point[dim].coefficients.size(), offset);
       }
       flag_values_.push_back({f, result_.code.size() - 1, slot(statement.target, point),
                               to_program(element(around.size())), of_this_run});

@@ -27,19 +27,15 @@ std::vector<codegen::ExitFlag> flags_of(const recurrence::System& system, const 
   for (const auto& exit : recurrence::early_exits(system)) {
     const auto& flag = system.at(exit.flag);
     const auto tensor = std::ranges::find(graph.tensors, flag.name, &dataflow::Tensor::name);
-    const auto starts_at_zero = [](const auto& loop) { return loop.second == 0; };
-    if (tensor == graph.tensors.end() || !std::ranges::all_of(exit.around, starts_at_zero)) continue;
+    if (tensor == graph.tensors.end()) continue;
     codegen::ExitFlag own{dataflow::TensorId(static_cast<std::size_t>(tensor - graph.tensors.begin())),
                           exit.index,
                           exit.offset,
                           exit.steps,
                           exit.settle,
-                          {},
+                          exit.around,
                           1};
-    for (std::size_t d = 0; d < exit.around.size(); ++d) {
-      own.around.push_back(exit.around[d].first);
-      own.runs *= flag.shape[d];
-    }
+    for (std::size_t d = 0; d < exit.around.size(); ++d) own.runs *= flag.shape[d];
     result.push_back(std::move(own));
   }
   return result;
@@ -62,10 +58,7 @@ std::vector<LostLoop> lost_loops(const recurrence::System& system, const schedul
     const auto ends = [&](const program::ExitPlan& plan) {
       return plan.loop == exit.index && plan.steps == exit.steps;
     };
-    const bool is_placed = in_space(exit.index) || std::ranges::any_of(exit.around, [&](const auto& loop) {
-                             return in_space(loop.first);
-                           });
-    if (!is_placed && std::ranges::none_of(program.exit_plans, ends)) add(exit.flag, "", "");
+    if (!in_space(exit.index) && std::ranges::none_of(program.exit_plans, ends)) add(exit.flag, "", "");
   }
   for (const auto& lost : recurrence::lost_exits(system))
     add(lost.flag, lost.because ? system.at(system.at(*lost.because).target).user_name() : "",

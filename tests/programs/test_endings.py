@@ -579,3 +579,42 @@ def test_a_default_that_would_lose_its_exit_gives_way_to_one_pe(recwarn):
     assert result.steps == {"iteration": 4}
     np.testing.assert_array_equal(result.output, clusters.reference(x, x[:3]))
     assert not [warning for warning in recwarn if "CYC331" in str(warning.message)]
+
+
+@cy.kernel
+def failures(a):
+    n = len(a)
+    f = cy.zeros(n, dtype="int64")
+    k = 0
+    for i in range(1, n):
+        while k > 0 and a[k] != a[i]:
+            k = f[k - 1]
+        if a[k] == a[i]:
+            k += 1
+        f[i] = k
+    return f
+
+
+@cy.kernel
+def sifted(x):
+    n = len(x)
+    for start in range(n // 2 - 1, -1, -1):
+        i = start
+        while 2 * i + 1 < n:
+            c = 2 * i + 1
+            if c + 1 < n and x[c + 1] > x[c]:
+                c = c + 1
+            if x[c] <= x[i]:
+                break
+            x[i], x[c] = x[c], x[i]
+            i = c
+    return x
+
+
+@pytest.mark.parametrize("kernel", [failures, sifted])
+def test_loops_end_inside_loops_that_start_anywhere(kernel, recwarn):
+    x = np.array([0, 1, 0, 0, 1, 0, 1])
+    result = cy.run(kernel.compile(x), backend="sim")
+    np.testing.assert_array_equal(result.output, kernel.reference(x.copy()))
+    assert result.cycles < 10_000  # of a million iterations
+    assert not [one for one in recwarn if "CYC331" in str(one.message)]

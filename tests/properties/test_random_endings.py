@@ -86,7 +86,7 @@ class Loops:
             lines[at:at] = [f"if {self.filled(self.random.choice(TESTS))}:", "    break"]
         if depth and self.random.random() < 0.35:
             head = (
-                "for k in range(2):"
+                self.random.choice(["for k in range(2):", "for k in range(2, 0, -1):"])
                 if self.random.random() < 0.5
                 else f"while {self.filled(self.random.choice(TESTS))} and count[0] < {MOST_STEPS - 4}:"
             )
@@ -98,6 +98,10 @@ class Loops:
 
     def text(self) -> str:
         body = self.body(1, self.random.choice([0, 1, 1, 2]))
+        bounds, number = self.random.choice(
+            [("0, {0}", "t"), ("1, {0} + 1", "t - 1"), ("{0} - 1, -1, -1", f"{self.steps - 1} - t")]
+        )
+        body = [line.replace("[t]", f"[{number}]") for line in body]
         lines = [
             "import cyclotron as cy",
             "",
@@ -106,7 +110,7 @@ class Loops:
             '    count = cy.zeros((1,), dtype="int64")',
             "    w = cy.zeros_like(u)",
             "    s = cy.sum(v)",
-            f"    for t in range({self.steps}):",
+            f"    for t in range({bounds.format(self.steps)}):",
             *(f"        {line}" for line in body),
             "    u = u + 0",
             "    v = v + 0",

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <cyclotron/dataflow/graph.hpp>
@@ -15,8 +16,9 @@ struct ExitFlag {
   std::int64_t offset = 0;
   std::int64_t steps = 0;
   std::int64_t settle = 0;
-  std::vector<std::string> around{};  ///< The loops around, whose iterations its first dimensions count.
-  std::int64_t runs = 1;              ///< Of the loop, one for each of these.
+  /// The loops around, whose iterations its first dimensions count: that of iteration i is i plus the number.
+  std::vector<std::pair<std::string, std::int64_t>> around{};
+  std::int64_t runs = 1;  ///< Of the loop, one for each of these.
 };
 
 }  // namespace cyclotron::codegen
