@@ -212,21 +212,26 @@ class Unroller {
         move.source));
   }
   void resolve(const Compute& compute) {
+    if (compute.indexed) return resolve_indexed(compute, *compute.indexed);
     add(element(compute.destination));
     for (const auto& operand : compute.operands) add(element(operand));
-    if (!compute.indexed) return;
-    const auto& at = *compute.indexed;
+  }
+  /// Of no numbers, the first element may be outside: nothing uses it.
+  void resolve_indexed(const Compute& compute, const Indexed& at) {
     const std::int64_t first = program::evaluate(at.lower, environment_.data());
     const std::int64_t last = program::evaluate(at.upper, environment_.data());
+    const bool uses = first <= last;
+    add(uses || !at.scatters ? element(compute.destination)
+                             : program::evaluate(compute.destination, environment_.data()));
+    for (const auto& operand : compute.operands) add(uses ? element(operand) : 0);
     add(element(at.number));
     add(first);
     add(last);
+    if (!uses) return;
     const auto* source = std::get_if<SlotRef>(&compute.operands.back());
-    const auto& of = at.scatters || source == nullptr ? compute.destination : *source;
-    if (last < first) return;
+    auto end = at.scatters || source == nullptr ? compute.destination : *source;
     if (last - first > limit_ - steps_) too_large("more steps than are checked", limit_);
     steps_ += last - first;
-    auto end = of;
     end.index.constant += at.stride * (last - first);
     (void)element(end);
   }
