@@ -143,3 +143,25 @@ def test_refusals_say_what_is_missing(kernel, code, words):
     with pytest.raises(cy.ShapeError, match=words) as caught:
         kernel(X)
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        [[1e200, 1], [1, 1e200]],
+        [[1e-200, 1e-200], [1e-200, 3e-200]],
+        [[1e155, 0], [1e155, 1]],
+        [[0.0, 0], [0, 1]],
+        [[1.0, 2], [0, 3], [0, 4]],
+    ],
+)
+def test_qr_of_numbers_whose_squares_are_none(matrix):
+    A = np.array(matrix)
+    found, expected = cy.kernel(both_factors)(A), np.linalg.qr(A)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-12, atol=1e-15 * abs(A).max())
+
+
+def both_factors(A):
+    q, r = cy.linalg.qr(A)
+    return q, r

@@ -11,12 +11,13 @@ from cyclotron.language.functions import elementwise as f
 from cyclotron.language.functions.joining import blocks, stack
 from cyclotron.language.functions.rearrangement import concatenate, diagonal, eye
 from cyclotron.language.functions.reductions import any as any_of
+from cyclotron.language.functions.reductions import max as max_of
 from cyclotron.language.functions.reductions import prod
 from cyclotron.language.functions.reductions import sum as sum_of
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.functions.search import arange, argmax
-from cyclotron.language.values.array import SymbolicArray, materialized, operand
+from cyclotron.language.values.array import SymbolicArray, combine, materialized, operand
 from cyclotron.language.values.broadcasting import text, whole_numbers
 from cyclotron.language.values.host_arrays import constant
 from cyclotron.language.values.operations import cast
@@ -361,7 +362,7 @@ def cholesky(a: Any) -> Any:
     for k in range(n):
         known = sum((one * one[k].conj() for one in columns), rows[:, k] * 0)
         left = materialized(rows[:, k] - known)
-        columns.append(materialized(f.where(number >= k, left / f.sqrt(left[k].real), 0)))
+        columns.append(materialized(f.where(number >= k, left / combine("cholesky", (left[k].real,)), 0)))
     return stack(columns, axis=1)
 
 
@@ -400,11 +401,14 @@ def qr(a: Any) -> Any:
     turned: Any = eye(m, dtype=rows.dtype_name)
     number = arange(m)
     for k in range(min(m - 1, n)):
-        below = materialized(sum_of(f.where(number > k, rows[:, k] * rows[:, k], 0)))
-        length = f.sqrt(below + rows[k, k] * rows[k, k])
-        pivot = materialized(f.where(rows[k, k] < 0, rows[k, k] - length, rows[k, k] + length))
-        mirror = materialized(f.where(number == k, pivot, f.where(number > k, rows[:, k], 0)))
-        scale = materialized(f.where(below == 0, 0.0, 2.0 / f.where(below == 0, 1.0, below + pivot * pivot)))
+        largest = max_of(abs(rows[k:, k]))  # the mirror of a column is that of its multiples
+        column = materialized(f.where(number >= k, rows[:, k] / f.where(largest == 0, 1.0, largest), 0))
+        below = materialized(sum_of(f.where(number > k, column * column, 0)))
+        length = f.sqrt(below + column[k] * column[k])
+        pivot = materialized(f.where(column[k] < 0, column[k] - length, column[k] + length))
+        mirror = materialized(f.where(number == k, pivot, column))
+        is_zero = max_of(abs(rows[k + 1 :, k])) == 0
+        scale = materialized(f.where(is_zero, 0.0, 2.0 / f.where(is_zero, 1.0, below + pivot * pivot)))
         rows = materialized(rows - (scale * mirror)[:, None] * (mirror @ rows))
         turned = materialized(turned - (turned @ mirror)[:, None] * (scale * mirror))
     return turned[:, :n], f.where(arange(n)[:, None] <= arange(n), rows[:n], 0)
