@@ -18,10 +18,11 @@ from cyclotron.compiler.performance import performance_warnings
 from cyclotron.compiler.program import Program, require_machine
 from cyclotron.compiler.recurrences import Recurrences, recurrences_of
 from cyclotron.language import Kernel
+from cyclotron.language.arguments import sharing
 from cyclotron.machine.machine import Machine
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.call_site import errors_at_call, warn_at_call
-from cyclotron.support.errors import CyclotronError, ScheduleError
+from cyclotron.support.errors import CyclotronError, ScheduleError, TraceError
 
 
 def compile_kernel(
@@ -108,6 +109,30 @@ def compile_on(kernel: Kernel, values: tuple[Any, ...], workers: Workers, in_til
         return compile_kernel(kernel, values, None, None)
     note(Case(weakref.ref(kernel), values, program.schedule, None, tile=_tiles(program)))
     return program.with_arguments(values)
+
+
+def check_apart(kernel: Kernel, values: tuple[Any, ...]) -> None:
+    """Check that no argument of a call shares memory with one that the kernel changes.
+
+    Raises
+    ------
+    TraceError
+        CYC116 where one does.
+    """
+    pairs = sharing(dict(zip(kernel.signature.parameters, values, strict=True)))
+    if not pairs:
+        return
+    traced = cache_key(kernel, values)
+    cache = cache_of(kernel) if traced is not None else KernelCache()
+    changed = _traced(kernel, values, cache, traced).changed
+    for name, other in (order for pair in pairs for order in (pair, pair[::-1])):
+        if name in changed:
+            raise TraceError(
+                f"`{kernel.name}` changes `{name}`, and argument `{other}` shares memory with it",
+                code="CYC116",
+                span=kernel.argument_span(name),
+                help=f"pass a copy, e.g. `{other}.copy()`: a kernel changes arrays of its own",
+            )
 
 
 def _tiles(program: Program) -> Tile:

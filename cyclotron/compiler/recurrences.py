@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import html
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -30,6 +30,8 @@ class Recurrences:
     constants : dict of str to ndarray
         The arrays of the host that the kernel reads, as they were when it was recorded, by tensor; among the
         equations' inputs.
+    changed : frozenset of str
+        The arguments that the kernel changes in place.
 
     Examples
     --------
@@ -44,9 +46,15 @@ class Recurrences:
     <BLANKLINE>
     """
 
-    def __init__(self, core: _core.System, constants: Mapping[str, NDArray[Any]] | None = None) -> None:
+    def __init__(
+        self,
+        core: _core.System,
+        constants: Mapping[str, NDArray[Any]] | None = None,
+        changed: Iterable[str] = (),
+    ) -> None:
         self.core = core
         self.constants = dict(constants or {})
+        self.changed = frozenset(changed)
 
     def verify(self) -> None:
         """Prove again single assignment, cover and bounds.
@@ -186,4 +194,5 @@ def recurrences_of(kernel: Kernel, values: tuple[Any, ...]) -> Recurrences:
         From `Kernel.bind`.
     """
     system, trace = kernel.verified(*values)
-    return Recurrences(system, {t.unique_name: t.values for t in trace.tensors if t.values is not None})
+    constants = {t.unique_name: t.values for t in trace.tensors if t.values is not None}
+    return Recurrences(system, constants, (t.name for t in trace.tensors if t.is_input and t.assigned))

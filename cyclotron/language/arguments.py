@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from cyclotron.language.values.blocked import Blocked, Spec
 from cyclotron.language.values.scalar_type import literal
 from cyclotron.support.arguments import NOT_READABLE, as_array, is_foreign
 from cyclotron.support.errors import ShapeError, Span, TraceError
+
+_MOST_WORK: Any = 10_000  # by which two strided arrays are told apart
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,12 @@ def normalize(name: str, value: Any, place: Callable[[str], Span | None]) -> Any
             f"argument `{name}` is a `{type(value).__name__}`, whose operators are not those of arrays",
             place(name),
             "pass an array, e.g. `a.filled(0)` of a masked one or `np.asarray(m)` of a matrix",
+        )
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        raise _unsuited(
+            f"argument `{name}` is a named tuple, a `{type(value).__name__}`",
+            place(name),
+            "give each of its items an argument of its own",
         )
     if hasattr(value, "spec"):  # distributed: its numbers are elsewhere
         return value.spec()
@@ -94,6 +103,20 @@ def describe(name: str, value: Any) -> TensorArgument | None:
     if isinstance(value, np.ndarray):
         return TensorArgument(name, value.dtype.name, tuple(map(int, value.shape)), None)
     return None
+
+
+def sharing(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The pairs of arrays among named arguments that have numbers in common."""
+    arrays = {name: value.array if isinstance(value, Blocked) else value for name, value in values.items()}
+    arrays = {name: value for name, value in arrays.items() if isinstance(value, np.ndarray)}
+    return tuple(pair for pair in combinations(arrays, 2) if _overlap(*(arrays[name] for name in pair)))
+
+
+def _overlap(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
+    try:
+        return np.shares_memory(one, other, max_work=_MOST_WORK)
+    except RuntimeError:  # it takes more work to tell
+        return True
 
 
 def identity(value: Any) -> Any:

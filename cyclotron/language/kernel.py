@@ -216,7 +216,7 @@ class Kernel:
                 code="CYC116",
                 help=f"it has {', '.join(f'`{name}`' for name in self.signature.parameters) or 'none'}",
             ) from None
-        values = {name: normalize(name, v, self._argument_span) for name, v in bound.arguments.items()}
+        values = {name: normalize(name, v, self.argument_span) for name, v in bound.arguments.items()}
         self._check_types(values)
         return tuple(values.values())
 
@@ -226,7 +226,7 @@ class Kernel:
             check_members(self._owner[0], self._attributes_read)
         for name, annotation in self._annotations.items():
             if name in values and not conforms(values[name], annotation):
-                place = self._argument_span(name)
+                place = self.argument_span(name)
                 raise not_of_its_type(f"argument `{name}`", values[name], annotation, place)
 
     def _complete(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
@@ -326,7 +326,7 @@ class Kernel:
         except TraceError:
             return {}
 
-    def _argument_span(self, name: str) -> Span | None:
+    def argument_span(self, name: str) -> Span | None:
         """The place of a parameter; None where there is no source, which a plain run can do without."""
         try:
             return self._source.argument_span(name)

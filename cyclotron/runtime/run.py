@@ -14,7 +14,7 @@ import numpy as np
 
 from cyclotron.compiler.blocking import Tile
 from cyclotron.compiler.case import Case, note
-from cyclotron.compiler.compile import compile_kernel, compile_on
+from cyclotron.compiler.compile import check_apart, compile_kernel, compile_on
 from cyclotron.compiler.program import Program, require_program
 from cyclotron.language import Kernel
 from cyclotron.mpi.distributed_array import Distributed
@@ -201,6 +201,7 @@ def _compiled(
     Without inputs a run takes those that are bound.
     """
     values = kernel.bind(*arguments)
+    check_apart(kernel, values)
     workers = None if backend.workers is None else backend.workers(options, arguments)
     automatic = isinstance(tile, str) and tile == "auto"
     if workers is None or not (tile is None or automatic):

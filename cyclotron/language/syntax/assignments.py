@@ -12,6 +12,7 @@ from cyclotron.language.syntax.rewrite_state import RewriteState
 from cyclotron.language.syntax.source import MISSING, lookup
 from cyclotron.language.syntax.trees import call, copied, located, name, walk, words
 from cyclotron.language.values.array import SymbolicArray
+from cyclotron.language.values.subscripts import is_array
 
 ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
 
@@ -43,9 +44,27 @@ def computed(state: RewriteState, target: ast.expr, value: ast.expr, *, apart: b
     named = target.id if isinstance(target, ast.Name) else ""
     may_be_array = not state.arrays.is_view(value) and state.arrays.may_be_array(value)
     parts = state.arrays.may_part(named, value)
-    by_data = isinstance(value, ast.Subscript) and state.arrays.reads_data(value.slice)
-    is_new = named and (may_be_array or parts or by_data or may_be_of_host(state, value))
+    is_new = named and (may_be_array or parts or _is_of_places(state, value) or may_be_of_host(state, value))
     return new_array(state, rewritten, named) if is_new else rewritten
+
+
+def _is_of_places(state: RewriteState, value: ast.expr) -> bool:
+    """Return whether elements at places that data tell, or an array of the host, are part of a value."""
+    slices = [part.slice for part in walk(value) if isinstance(part, ast.Subscript)]
+    return any(state.arrays.reads_data(one) or _may_be_places(state, one) for one in slices)
+
+
+def _may_be_places(state: RewriteState, node: ast.expr) -> bool:
+    """Return whether a subscript may be an array or a list of the host."""
+    for one in node.elts if isinstance(node, ast.Tuple) else [node]:
+        named = [part for part in walk(one) if isinstance(part, ast.Name)]
+        if isinstance(one, ast.List) or any(is_array(state.source.meaning(part)) for part in named):
+            return True
+        if isinstance(one, ast.Name) and state.source.meaning(one) is MISSING:
+            is_index = state.arrays.is_number(one.id) or state.names.is_symbolic(one)
+            if one.id in state.containers or not is_index:
+                return True
+    return False
 
 
 def may_be_of_host(state: RewriteState, value: ast.expr) -> bool:

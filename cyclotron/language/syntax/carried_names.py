@@ -16,7 +16,7 @@ def carried_names(body: Sequence[ast.AST], arrays: ArrayNames, needed: Collectio
     """
     parts = [part for one in body for part in [*_updated(one), *_in_order(one)]]
     assigned = {part.id for part in parts if isinstance(part.ctx, ast.Store)}
-    return sorted((read_first(parts) | set(needed)) & {one for one in assigned if one in arrays})
+    return sorted((read_first(body) | set(needed)) & {one for one in assigned if one in arrays})
 
 
 def carried_numbers(body: Sequence[ast.AST], arrays: ArrayNames, needed: Collection[str]) -> set[str]:
@@ -25,7 +25,7 @@ def carried_numbers(body: Sequence[ast.AST], arrays: ArrayNames, needed: Collect
     blocks = (block for one in body for block in walk(one) if isinstance(block, ast.With))
     hosts = {part.id for block in blocks for part in walk(block) if isinstance(part, ast.Name)}
     assigned = {part.id for part in parts if isinstance(part.ctx, ast.Store)} - hosts
-    carried = assigned & (read_first(parts) | set(needed))
+    carried = assigned & (read_first(body) | set(needed))
     tests = (arrays.is_number, arrays.may_be_element, arrays.is_either)
     return {one for one in carried if any(test(one) for test in tests)}
 
@@ -57,9 +57,7 @@ def certain_names(body: Sequence[ast.stmt]) -> set[str]:
 
 def names_after(function: ast.FunctionDef, line: int) -> set[str]:
     """The names that a function reads in the text after a line before it assigns them there."""
-    after = [one for one in function.body if _end(one) > line]
-    parts = [part for one in after for part in [*_updated(one), *_in_order(one)]]
-    return read_first(part for part in parts if part.lineno > line)
+    return read_first([one for one in function.body if _end(one) > line], line)
 
 
 def next_readings(function: ast.FunctionDef, node: ast.stmt) -> dict[str, ast.Name]:
@@ -107,12 +105,41 @@ def _updated(statement: ast.AST) -> list[ast.Name]:
     ]
 
 
-def read_first(parts: Iterable[ast.Name]) -> set[str]:
-    """The names of which the first occurrence is a reading."""
-    first: dict[str, bool] = {}
+def read_first(body: Sequence[ast.AST], line: int = 0) -> set[str]:
+    """The names that statements may read, after a line, before all branches there have assigned them."""
+    read: set[str] = set()
+    _read_first(body, line, read, set())
+    return read
+
+
+def _read_first(body: Sequence[ast.AST], line: int, read: set[str], assigned: set[str]) -> None:
+    """Add to the names that are read first, and to those that are assigned after the statements."""
+    for one in body:
+        if isinstance(one, ast.If):
+            _add(_names_of(one.test), line, read, assigned)
+            branches = assigned.copy(), assigned.copy()
+            _read_first(one.body, line, read, branches[0])
+            _read_first(one.orelse, line, read, branches[1])
+            assigned |= branches[0] & branches[1]
+        elif isinstance(one, (ast.For, ast.While, ast.With)):
+            heads = [one.iter, one.target] if isinstance(one, ast.For) else []
+            heads += [one.test] if isinstance(one, ast.While) else []
+            _add(
+                [*_updated(one), *(part for head in heads for part in _names_of(head))], line, read, assigned
+            )
+            _read_first([*one.body, *getattr(one, "orelse", [])], line, read, assigned)
+        else:
+            _add([*_updated(one), *_in_order(one)], line, read, assigned)
+
+
+def _add(parts: Iterable[ast.Name], line: int, read: set[str], assigned: set[str]) -> None:
     for part in parts:
-        first.setdefault(part.id, isinstance(part.ctx, ast.Load))
-    return {one for one, reads in first.items() if reads}
+        if part.lineno > line and part.id not in assigned:
+            (read if isinstance(part.ctx, ast.Load) else assigned).add(part.id)
+
+
+def _names_of(node: ast.AST) -> list[ast.Name]:
+    return [part for part in walk(node) if isinstance(part, ast.Name)]
 
 
 def _end(statement: ast.stmt) -> int:
@@ -186,6 +213,6 @@ def _in_order(statement: ast.AST) -> list[ast.Name]:
         rest = [part for one in getattr(statement, "orelse", []) for part in _in_order(one)]
         heads = [statement.iter, statement.target] if isinstance(statement, ast.For) else []
         heads += [statement.test] if isinstance(statement, (ast.If, ast.While)) else []
-        found = [part for head in heads for part in walk(head) if isinstance(part, ast.Name)]
+        found = [part for head in heads for part in _names_of(head)]
         return [*found, *inner, *rest]
-    return [part for part in walk(statement) if isinstance(part, ast.Name)]
+    return _names_of(statement)

@@ -192,8 +192,7 @@ class Expressions(ast.NodeTransformer):
             return self._call(node, "is_instance", [self.visit(argument) for argument in node.args])
         if plain and len(node.args) == 3 and lookup(_CHOICES, function) and self._is_of_indices(node.args[0]):
             return self._selection(node)
-        symbolic = bool(self._indices) or any(isinstance(part, ast.Subscript) for part in walk(node))
-        if symbolic and not node.keywords:
+        if not node.keywords:
             if extremum and len(node.args) > 1:
                 return self._call(node, extremum, [self.visit(argument) for argument in node.args])
             if known and len(node.args) == (2 if known in _OF_TWO else 1):

@@ -27,7 +27,7 @@ class ReadsGlobals(Protocol):
 
 def fingerprint(value: Any, around: tuple[ReadsGlobals, ...]) -> str:
     """Return a text of a value that changes where the value does; empty where it may change unseen."""
-    if isinstance(value, ReadsGlobals):
+    if isinstance(value, ReadsGlobals) and hasattr(type(value), "globals_read"):  # not by `__getattr__`
         read = () if value in around else value.globals_read(within=around)
         return "" if read is None or value.closes_over_variables else f"kernel {value.number} {read}"
     if isinstance(value, ModuleType):

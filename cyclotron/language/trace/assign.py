@@ -135,7 +135,8 @@ def array(value: Any, *, name: str) -> Any:
     if isinstance(value, Ragged):
         return value.kept(lambda whole: new_array(whole, name))
     if isinstance(value, tuple):
-        return tuple(array(one, name=name) for one in value)
+        make: Callable[..., Any] = getattr(value, "_make", tuple)  # of named tuples
+        return make(array(one, name=name) for one in value)
     return labelled(value, name)
 
 

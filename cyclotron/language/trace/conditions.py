@@ -100,10 +100,14 @@ def taken(value: Callable[[], object], test: Element | Condition | None, *, hold
         return value()
 
     def evaluated() -> object:
-        if not isinstance(test, Condition):
-            return value()
-        with active_trace().assuming(test, holds):
-            return value()
+        trace = active_trace()
+        if isinstance(test, Condition):
+            with trace.assuming(test, holds):
+                return value()
+        before = len(trace.statements), len(trace.equations)
+        result = value()
+        trace.guard_since(*before, as_element(truth(test if holds else no(test))))
+        return result
 
     return without_changes(evaluated, "a part of an expression that Python may leave out", "under an `if`")
 

@@ -339,6 +339,11 @@ class Trace:
         except TraceError as error:
             self.refusal = error
 
+    def guard_since(self, statements: int, equations: int, test: Element) -> None:
+        """Let what is recorded after so many of each compute on values that suit where a test fails."""
+        for one in (*self.statements[statements:], *self.equations[equations:]):
+            one.value = while_running(one.value, test)
+
     def assign_view(self, target: View, value: object) -> None:
         """Record `target[...] = value`."""
         assign.assign(target, value)

@@ -123,7 +123,8 @@ def choose(test: object, then: Callable[[], object], other: Callable[[], object]
     known = _decided(truth(test))
     if isinstance(known, bool):
         return then() if known else other()
-    first, second = (taken(branch, known, holds=holds) for branch, holds in ((then, True), (other, False)))
+    values = (taken(branch, known, holds=holds) for branch, holds in ((then, True), (other, False)))
+    first, second = (element(one) if _is_new_number(one) else one for one in values)
     if isinstance(known, Element):
         return _chosen_by_data(known, first, second)
     if (
@@ -233,6 +234,10 @@ def any_of(*tests: object) -> object:
     return or_(*(lambda test=test: test for test in tests))
 
 
+def _is_new_number(value: object) -> bool:
+    return isinstance(value, LazyArray) and not value.shape and value.viewed is None
+
+
 def _chosen_by_data(test: Element, first: object, second: object) -> object:
     """One of two values, by a bool that the kernel computes."""
     if (
@@ -331,7 +336,7 @@ def minimum(*values: object) -> object:
 
 
 def _symbolic(value: object) -> bool:
-    return isinstance(value, (Element, SymbolicTensor, Affine, Extremum, Piecewise, Condition))
+    return _is_number_of_data(value) or isinstance(value, (Affine, Extremum, Piecewise, Condition))
 
 
 def _function(op: str, host: Callable[..., object], about: str) -> Callable[..., object]:
@@ -347,12 +352,18 @@ def _function(op: str, host: Callable[..., object], about: str) -> Callable[...,
 
 def _of_math(op: str, values: Sequence[object]) -> Any:
     """A function of Python's floating numbers, of which it gives one; of data it is that of elements."""
-    if builtins.any(isinstance(value, (Array, PartialArray)) for value in values):
+    if builtins.any(map(_has_axes, values)):
         return operations.apply(op, *values)
-    operands = [one if accesses(one) else as_python(one, "float64") for one in map(element, values)]
+    operands = list(map(element, values))
+    if not builtins.any(one.blocked or one.type.kind == "c" for one in operands):
+        operands = [as_python(one, "float64") for one in operands]
     made = operations.apply(op, *operands, flags=("checked",) if op in ("sqrt", "log") else ())
     of_numbers = builtins.all(one.type.weak for one in operands)
     return retyped(made, ScalarType(made.dtype, True)) if of_numbers else made
+
+
+def _has_axes(value: object) -> bool:
+    return isinstance(value, PartialArray) or (isinstance(value, SymbolicArray) and bool(value.shape))
 
 
 sqrt = _function("sqrt", math.sqrt, "The square root")
@@ -386,7 +397,7 @@ def _extremum(op: str, values: tuple[object, ...]) -> object:
     of_indices = builtins.any(isinstance(value, (Affine, Extremum, Piecewise, Condition)) for value in values)
     bounds = builtins.all(_forms(value, largest) is not None for value in values)  # perhaps of a range
     numbers = of_indices and not bounds
-    if numbers or builtins.any(isinstance(value, (Element, SymbolicTensor)) for value in values):
+    if numbers or builtins.any(map(_is_number_of_data, values)):
         result = element(values[0])
         for value in map(element, values[1:]):
             _check_one_type(op, result, value)
@@ -399,6 +410,12 @@ def _extremum(op: str, values: tuple[object, ...]) -> object:
         return Extremum(largest, tuple(form for value in values for form in _forms(value, largest) or ()))
     host: Callable[..., Any] = builtins.max if largest else builtins.min
     return host(*values)
+
+
+def _is_number_of_data(value: object) -> bool:
+    return isinstance(value, (Element, SymbolicTensor)) or (
+        isinstance(value, SymbolicArray) and not value.shape
+    )
 
 
 def _of_python(kind: str, value: Element | SymbolicArray) -> str:

@@ -352,12 +352,15 @@ def by_cases(array: Any, cases: Sequence[tuple[Region, Any]]) -> Any:
     if isinstance(last, Element):
         return chosen(lambda part: part)
     arrays = tuple(part for _, part in parts)
-    return LazyArray(last.shape, last.dtype_name, lambda index: chosen(lambda part: part.at(index)), arrays)
+    kind = type(last) if isinstance(last, LazyArray) else LazyArray  # with its operators in place
+    return kind(last.shape, last.dtype_name, lambda index: chosen(lambda part: part.at(index)), arrays)
 
 
 def assigned_by_cases(array: Any, key: object, value: object) -> bool:
     """Assign to the elements that subscripts take in each of their cases; False where they have none."""
     cases = in_cases(key)
+    if cases and isinstance(value, LazyArray):
+        value = materialized(value)  # as it is before any case
     for region, one in cases:
         with dispatch.call("where", Condition(region)):
             array[one] = value
@@ -532,7 +535,13 @@ class Chosen:
     condition: object | None = None
 
 
-@in_place(refused_in_place)
+def _update_of_expression(op: str) -> Method:
+    """Return the method of an operator in place, by which numbers, as in Python, become other ones."""
+    refused = refused_in_place(op)
+    return lambda self, other: refused(self, other) if self.shape or self.fixed else NotImplemented
+
+
+@in_place(_update_of_expression)
 class LazyArray(SymbolicArray):
     """A new array that is not computed yet.
 

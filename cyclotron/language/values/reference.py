@@ -353,7 +353,7 @@ def unwrap(value: Any) -> Any:
     if isinstance(value, ReferenceRagged):
         raise value.refused()
     if isinstance(value, (tuple, list)):
-        return type(value)(unwrap(item) for item in value)
+        return getattr(value, "_make", type(value))(unwrap(item) for item in value)
     if isinstance(value, Mapping):
         return {key: unwrap(item) for key, item in value.items()}
     require_unmasked(value)

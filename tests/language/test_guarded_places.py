@@ -1,0 +1,206 @@
+"""Places of data where Python looks only if a test holds; numbers that loops change under tests of them."""
+
+import math
+from collections import namedtuple
+from types import FunctionType
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+A = np.array([3.0, -1, 2, 4])
+N = np.array([1, 2, 1])
+
+
+def by_and(a, n):
+    c = 0
+    r = 0.0
+    for t in range(3):
+        c += n[t]
+        if c + 1 < 4 and a[c] < a[c + 1]:
+            r += 1
+    return r
+
+
+def by_or(a, n):
+    c = 0
+    r = 0.0
+    for t in range(3):
+        c += n[t]
+        if c >= 4 or a[c] > 1:
+            r += 2
+    return r
+
+
+def by_a_choice(a, n):
+    c = 0
+    r = 0.0
+    for t in range(3):
+        c += n[t]
+        r += a[c] if c < 4 else 7
+    return r
+
+
+def by_while(a, n):
+    i = 0
+    while i < 4 and a[i] < 100:
+        i += 1
+    return i + 0
+
+
+def two_sorted_arrays(a, n):
+    b = a + 0.5
+    m = cy.zeros(8, dtype="float64")
+    i = j = 0
+    for k in range(8):
+        if j >= 4 or (i < 4 and a[i] <= b[j]):
+            m[k] = a[i]
+            i += 1
+        else:
+            m[k] = b[j]
+            j += 1
+    return m
+
+
+def counted_up_to(a, n):
+    i = 0
+    for _ in range(5):
+        if i < 3:
+            i += 1
+    return i + n
+
+
+def summed_up_to(a, n):
+    s = 0.0
+    for k in range(4):
+        if s > 4:
+            continue
+        s += a[k]
+    return s
+
+
+def summed_then_changed(a, n):
+    s = 0.0
+    for i in range(3):
+        s = s + a[n[i]]
+        a[1] = 5
+    return s, a
+
+
+def conditional_start(a, n):
+    best = current = a[0]
+    start = low = 0
+    for i in range(1, 4):
+        if current < 0:
+            current = a[i]
+            start = i
+        else:
+            current += a[i]
+        if current > best:
+            best = current
+            low = start
+    return best, low + n
+
+
+def least_of_two_places(a, n):
+    return max(1.0, min(a[n[0]], a[n[1]])) * a
+
+
+def cases_beside_places(a, n):
+    for k in range(3):
+        a[k % 2] += a[n[k]]
+        a[k % 2 + 1] = a[n[k]] * 2
+    return a
+
+
+def rearranged_by_lists(a, n):
+    x = a[[3, 2, 1, 0]]
+    x[0] = 5
+    y = a[n]
+    y[0:2] = 6
+    return x, y, a
+
+
+def named_pair(a, n):
+    p = Pair(a * 2, a + 1)
+    return p.first - p.second
+
+
+Pair = namedtuple("Pair", ["first", "second"])
+FUNCTIONS = [
+    by_and, by_or, by_a_choice, by_while, two_sorted_arrays, counted_up_to, summed_up_to, summed_then_changed,
+    conditional_start, least_of_two_places, cases_beside_places, rearranged_by_lists, named_pair,
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::cyclotron.PerformanceWarning")
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda one: one.__name__)
+def test_gives_what_python_gives(function):
+    a = np.sort(A) if function is two_sorted_arrays else A
+    with_numpy = FunctionType(function.__code__, {**function.__globals__, "cy": np})
+    expected, found = with_numpy(a.copy(), N), cy.kernel(function)(a.copy(), N)
+    expected, found = (x if isinstance(x, tuple) else (x,) for x in (expected, found))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_functions_of_math_give_pythons_floats(dtype):
+    def function(u):
+        return math.sqrt(u[0]), math.hypot(u[0], u[1]) * u, math.sqrt(cy.sum(u)), math.fabs(u[1])
+
+    u = np.array([1.5, 2.25]).astype(dtype)
+    expected = (math.sqrt(u[0]), math.hypot(u[0], u[1]) * u, math.sqrt(np.sum(u)), math.fabs(u[1]))
+    for one, other in zip(cy.kernel(function)(u), expected, strict=True):
+        assert np.asarray(one).dtype == np.asarray(other).dtype
+        np.testing.assert_array_equal(one, other)
+
+
+@cy.kernel
+def changes_one(u, v):
+    u[0] = 5
+    return u + v
+
+
+@pytest.mark.parametrize("other", [slice(None), slice(None, None, -1), slice(1, None)])
+def test_arguments_that_share_memory_with_one_that_changes_are_refused(other):
+    x = np.arange(6.0)
+    with pytest.raises(cy.TraceError, match=r"(?s)changes `u`.*`v` shares memory.*`v\.copy\(\)`") as caught:
+        changes_one(x[: len(x[other])], x[other])
+    assert caught.value.code == "CYC116"
+
+
+def test_other_arguments_may_share_memory():
+    x = np.arange(6.0)
+    np.testing.assert_array_equal(changes_one(x[::2], x[1::2]), [6, 5, 9])
+    np.testing.assert_array_equal(changes_one(x, x.copy()), [5, 2, 4, 6, 8, 10])
+    np.testing.assert_array_equal(cy.kernel(summed)(x, x), 2 * x)
+    assert changes_one.compile(x, x).tensors  # which looks at shapes only
+
+
+def summed(u, v):
+    return u + v
+
+
+def test_named_tuples_are_no_arguments():
+    with pytest.raises(cy.TraceError, match="named tuple") as caught:
+        cy.kernel(summed)(Pair(1.0, 2.0), np.ones(2))
+    assert caught.value.code == "CYC116"
+
+
+class Anything:
+    """An object with all attributes."""
+
+    def __getattr__(self, name):
+        return self
+
+
+ANYTHING = Anything()
+
+
+def test_globals_may_answer_to_every_name():
+    def function(u):
+        return u * 2 if ANYTHING.flag else u
+
+    np.testing.assert_array_equal(cy.kernel(function)(A), A * 2)
