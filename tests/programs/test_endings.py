@@ -611,8 +611,23 @@ def sifted(x):
     return x
 
 
-@pytest.mark.parametrize("kernel", [failures, sifted])
-def test_loops_end_inside_loops_that_start_anywhere(kernel, recwarn):
+@cy.kernel
+def left_inside(x):
+    n = len(x)
+    k = total = 0
+    while k < n - 1:
+        k += 1
+        j = 0
+        while j < k:
+            if x[j] > x[k]:
+                break
+            j += 1
+        total += j
+    return x + total
+
+
+@pytest.mark.parametrize("kernel", [failures, sifted, left_inside])
+def test_loops_end_inside_and_around_loops_of_every_kind(kernel, recwarn):
     x = np.array([0, 1, 0, 0, 1, 0, 1])
     result = cy.run(kernel.compile(x), backend="sim")
     np.testing.assert_array_equal(result.output, kernel.reference(x.copy()))

@@ -202,28 +202,33 @@ class ExitAnalysis {
     }
   }
 
-  /// The other flags that are false when this one is, or an iteration later.
+  /// The other flags that are false when this one is, or an iteration later: all of which that follows where the others
+  /// are, by induction over what loops inside compute one after the other.
   void find_false() {
-    false_after_ = {{flag_, 0}};
-    for (bool any_more = true; any_more;) {
-      any_more = false;
-      for (const auto& [tensor, axis] : axes_) {
-        if (system_.at(tensor).dtype != DType::boolean || false_after_.contains(tensor)) continue;
-        for (const std::int64_t after : {0, 1}) {
-          bool all = true, any = false;
-          false_after_[tensor] = after;  // by induction: it may read its own values of loops inside
-          each_equation(tensor, after == 0, [&](const Equation& equation) {
-            any = true;
-            all = all && truth(equation.expr, after) == Truth::no;
-          });
-          if (all && any) {
-            any_more = true;
-            break;
-          }
-          false_after_.erase(tensor);
+    for (const auto& [tensor, axis] : axes_) {
+      if (system_.at(tensor).dtype == DType::boolean) false_after_[tensor] = 0;
+    }
+    false_after_[flag_] = 0;
+    for (bool changes = true; std::exchange(changes, false);) {
+      for (auto flag = false_after_.begin(); flag != false_after_.end();) {
+        auto& [tensor, after] = *flag;
+        if (tensor == flag_ || is_false(tensor, after)) {
+          ++flag;
+          continue;
         }
+        changes = true;
+        flag = after++ == 0 ? flag : false_after_.erase(flag);
       }
     }
+  }
+
+  [[nodiscard]] bool is_false(TensorId tensor, std::int64_t after) const {
+    bool all = true, any = false;
+    each_equation(tensor, after == 0, [&](const Equation& equation) {
+      any = true;
+      all = all && truth(equation.expr, after) == Truth::no;
+    });
+    return all && any;
   }
 
   [[nodiscard]] bool stays_false() const {
@@ -254,9 +259,32 @@ class ExitAnalysis {
   };
 
   /// The access that is left of an equation's expression, if it is to a tensor of the loop.
-  [[nodiscard]] const Access* copied(const Equation& equation) const {
+  [[nodiscard]] const Access* rest(const Equation& equation) const {
     const auto* access = std::get_if<Access>(&system_.at(resolved(equation.expr)).node);
     return access != nullptr && axes_.contains(access->tensor) ? access : nullptr;
+  }
+
+  /// The tensor of which another's elements are copies, each of the same element in the same iteration, or the other.
+  [[nodiscard]] TensorId origin(TensorId tensor) const {
+    if (const auto known = origins_.find(tensor); known != origins_.end()) return known->second;
+    std::optional<TensorId> of;
+    bool is_copy = true;
+    each_equation(tensor, false, [&](const Equation& equation) {
+      const auto* access = rest(equation);
+      is_copy = is_copy && access != nullptr && (!of || *of == access->tensor) &&
+                axes_.at(access->tensor) == axes_.at(tensor) && same(equation, access->index, equation.index);
+      if (is_copy) of = access->tensor;
+    });
+    return origins_[tensor] = is_copy && of && *of != tensor ? origin(*of) : tensor;
+  }
+
+  /// The access that is left, perhaps as an element of what that is a copy of.
+  [[nodiscard]] std::optional<Access> copied(const Equation& equation) const {
+    const auto* access = rest(equation);
+    if (access == nullptr) return std::nullopt;
+    auto result = *access;
+    if (looks_through_) result.tensor = origin(access->tensor);
+    return result;
   }
 
   /// The dimensions along which elements of an iteration are copies of others of it, as loops inside hand on what they do
@@ -264,8 +292,8 @@ class ExitAnalysis {
   [[nodiscard]] std::set<std::size_t> passed_along(TensorId tensor) const {
     std::set<std::size_t> result;
     const auto is_passed = [&](const Equation& equation) {
-      const auto* access = copied(equation);
-      return access != nullptr && access->tensor == tensor && lag_of(*access, axes_.at(tensor)) == 0;
+      const auto access = copied(equation);
+      return access && access->tensor == tensor && lag_of(*access, axes_.at(tensor)) == 0;
     };
     each_equation(tensor, false, [&](const Equation& equation) {
       for (std::size_t d = 0; is_passed(equation) && d < equation.index.size(); ++d) {
@@ -312,8 +340,8 @@ class ExitAnalysis {
     std::optional<Copy> found;
     bool is_copy = true;
     each_equation(tensor, false, [&](const Equation& equation) {
-      const auto* access = copied(equation);
-      const auto lag = access == nullptr ? std::nullopt : lag_of(*access, axes_.at(access->tensor));
+      const auto access = copied(equation);
+      const auto lag = access ? lag_of(*access, axes_.at(access->tensor)) : std::nullopt;
       if (lag == 0 && access->tensor == tensor && !passed_along(tensor).empty()) return;
       is_copy = is_copy && lag &&
                 same(equation, element(access->index, access->tensor), element(equation.index, tensor)) &&
@@ -344,16 +372,19 @@ class ExitAnalysis {
     if (const auto known = settled_.find(tensor); known != settled_.end()) return known->second;
     settled_[tensor] = std::nullopt;  // for one that depends on itself
     if (false_after_.contains(tensor)) return settled_[tensor] = false_after_[tensor];
-    std::int64_t lag = 0;
-    auto at = tensor;
-    for (std::size_t n = 0; n <= axes_.size(); ++n) {
-      const auto next = copy(at);
-      if (!next) break;
-      lag += next->lag;
-      at = next->of;
-      if (at != tensor) continue;
-      if (lag != 1) return std::nullopt;
-      return settled_[tensor] = passed_along(tensor).empty() ? 0 : 1;
+    for (const bool through : {false, true}) {
+      looks_through_ = through;
+      std::int64_t lag = 0;
+      auto at = tensor;
+      for (std::size_t n = 0; n <= axes_.size(); ++n) {
+        const auto next = copy(at);
+        if (!next) break;
+        lag += next->lag;
+        at = next->of;
+        if (at != tensor) continue;
+        if (lag != 1) return std::nullopt;
+        return settled_[tensor] = passed_along(tensor).empty() ? 0 : 1;
+      }
     }
     Settling result = 1;
     each_equation(tensor, false, [&](const Equation& equation) {
@@ -466,6 +497,8 @@ class ExitAnalysis {
   std::optional<EquationId> obstacle_;
   std::map<TensorId, std::int64_t> false_after_;  // The first iteration in which the flag is false.
   std::map<TensorId, Settling> settled_;          // None also of those in hand.
+  mutable std::map<TensorId, TensorId> origins_;
+  bool looks_through_ = false;  // Whether copies stand for their origins.
 };
 
 }  // namespace
