@@ -71,6 +71,15 @@ def counted_up_to(a, n):
     return i + n
 
 
+def counted_beside_the_bound(a, n):
+    stop = 2
+    count = 0
+    for _ in range(stop):
+        stop += 1
+        count += 1
+    return n * stop + count
+
+
 def summed_up_to(a, n):
     s = 0.0
     for k in range(4):
@@ -129,8 +138,9 @@ def named_pair(a, n):
 
 Pair = namedtuple("Pair", ["first", "second"])
 FUNCTIONS = [
-    by_and, by_or, by_a_choice, by_while, two_sorted_arrays, counted_up_to, summed_up_to, summed_then_changed,
-    conditional_start, least_of_two_places, cases_beside_places, rearranged_by_lists, named_pair,
+    by_and, by_or, by_a_choice, by_while, two_sorted_arrays, counted_up_to,
+    counted_beside_the_bound, summed_up_to, summed_then_changed, conditional_start, least_of_two_places,
+    cases_beside_places, rearranged_by_lists, named_pair,
 ]  # fmt: skip
 
 

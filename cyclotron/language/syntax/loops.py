@@ -366,8 +366,8 @@ def _local_sums(
         tests.append(body[0].test)
         body = body[0].body
     addends = loop_sums(body, state.arrays)
-    tested = {part.id for test in tests for part in walk(test) if isinstance(part, ast.Name)}
-    if addends is None or not tested.isdisjoint(addends):
+    read = {part.id for one in (*tests, node.iter) for part in walk(one) if isinstance(part, ast.Name)}
+    if addends is None or not read.isdisjoint(addends):
         return None
     result: list[ast.stmt] = []
     for target, statement in addends.items():
