@@ -199,6 +199,64 @@ def test_named_tuples_are_no_arguments():
     assert caught.value.code == "CYC116"
 
 
+@cy.kernel
+def counted_from(y, i):
+    found = cy.zeros((1,), dtype="int64")
+    if i > 1:
+        found[0] += 1
+    return found[0]
+
+
+@cy.kernel
+def counted_above(y):
+    found = 0
+    if y > 1:
+        found += 1
+    return found
+
+
+def of_chosen_elements(u):
+    return sum(counted_above(u[i & 1]) for i in range(4))
+
+
+def of_indices(u):
+    return sum(counted_from(u[0], i) for i in range(4))
+
+
+def of_new_arrays(u):
+    return max(cy.cumsum(u * u[i & 1])[2] for i in range(4))
+
+
+@pytest.mark.parametrize("function", [of_chosen_elements, of_indices, of_new_arrays])
+def test_terms_made_of_arrays_that_the_index_changes_are_refused(function):
+    with pytest.raises(cy.TraceError, match="is made of an array of its own") as caught:
+        cy.kernel(function)(A)
+    assert caught.value.code == "CYC107"
+
+
+def test_terms_may_be_made_of_one_array():
+    def function(u):
+        return sum(counted_from(u[0], 3) + i for i in range(4))
+
+    assert cy.kernel(function)(A) == 4 * 1 + 6
+
+
+def test_an_array_holds_each_value_of_a_condition_as_it_is():
+    def function(u, v):
+        for i in range(3):
+            if i > 0:
+                v[i] = u[i]
+            else:
+                v[i] = cy.cosh(i)
+        for i in range(2):
+            v[i + 2] = u[i] if v[i] < 5 else 0.5
+        return v
+
+    u = np.array([2**63 - 1, 2**62 + 1, -5])
+    found = cy.kernel(function)(u, np.zeros(4, "int64"))
+    np.testing.assert_array_equal(found, [1, 2**62 + 1, 2**63 - 1, 0])
+
+
 class Anything:
     """An object with all attributes."""
 

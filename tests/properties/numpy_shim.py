@@ -366,7 +366,17 @@ BINARY: Mapping[str, Callable[..., Any]] = {
 }
 
 
-class _WithNoise(ast.NodeTransformer):
+class _ReadingFirst(ast.NodeTransformer):
+    """Assignments to parts of arrays that read all of their values before they write any."""
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        self.generic_visit(node)
+        if any(isinstance(target, ast.Subscript) for target in node.targets):
+            node.value = _call("_read_first", node.value)
+        return node
+
+
+class _WithNoise(_ReadingFirst):
     """Operators and methods that may have noise, as calls of the namespace."""
 
     loops = 0  # around what is visited
@@ -417,12 +427,6 @@ class _WithNoise(ast.NodeTransformer):
         for name, value in added.items():
             joint = _call("_in_joint_dtype", ast.Name(name, ast.Load()), _later(copy.deepcopy(value)))
             node.orelse.append(ast.Assign([ast.Name(name, ast.Store())], joint))
-        return node
-
-    def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        self.generic_visit(node)
-        if any(isinstance(target, ast.Subscript) for target in node.targets):
-            node.value = _call("_read_first", node.value)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -489,8 +493,7 @@ def function_of(text: str, namespace: Namespace) -> Any:
 @functools.lru_cache(maxsize=1024)
 def _compiled(text: str, with_noise: bool) -> types.CodeType:
     tree = ast.parse(text)
-    if with_noise:
-        tree = ast.fix_missing_locations(_WithNoise().visit(tree))
+    tree = ast.fix_missing_locations((_WithNoise() if with_noise else _ReadingFirst()).visit(tree))
     return compile(tree, "<oracle>", "exec")
 
 

@@ -492,11 +492,18 @@ def _as_stored(target: Tensor, value: object) -> object:
     if not isinstance(value, Increment):
         whole = element(value)
         check_adopted(whole, target)
-        return stored(whole, target.dtype_name)
+        return _held(whole, target.dtype_name)
     accumulated = value.element()
     if accumulated.dtype == target.dtype_name:
         return replace(value, value=stored(value.value, target.dtype_name))
     return stored(accumulated, target.dtype_name)
+
+
+def _held(value: Element, dtype: str) -> Element:
+    """A value as an array of a dtype holds it, of what conditions choose each."""
+    if value.of_changed is None or value.dtype == dtype:
+        return stored(value, dtype)
+    return value.of_changed(lambda one: _held(one, dtype))
 
 
 def _while_running(value: object, running: Access) -> object:

@@ -125,16 +125,25 @@ def choose(test: object, then: Callable[[], object], other: Callable[[], object]
         return then() if known else other()
     values = (taken(branch, known, holds=holds) for branch, holds in ((then, True), (other, False)))
     first, second = (element(one) if _is_new_number(one) else one for one in values)
-    if isinstance(known, Element):
-        return _chosen_by_data(known, first, second)
+    result = _chosen(known, first, second)
+    if isinstance(result, Element):  # in an array, each value is converted as it is
+        result.of_changed = lambda change: element(
+            _chosen(known, change(element(first)), change(element(second)))
+        )
+    return result
+
+
+def _chosen(test: Element | Condition, first: object, second: object) -> object:
+    if isinstance(test, Element):
+        return _chosen_by_data(test, first, second)
     if (
         isinstance(first, SymbolicArray)
         and isinstance(second, SymbolicArray)
         and first.shape
         and second.shape
     ):
-        return _chosen_array(known, first, second)
-    return operations.where(known, element(first), element(second))
+        return _chosen_array(test, first, second)
+    return operations.where(test, element(first), element(second))
 
 
 def _decided(test: Element | Condition | bool) -> Element | Condition | bool:
@@ -465,6 +474,7 @@ def _reduce(
             scope.region = intersection(scope.region, condition.region)
             if len(scope.region) > 1:
                 scope.region = _with_points(trace.region(), scope.region)
+        around = trace.region()
         term = without_changes(
             lambda: _term_of(body, value, kind, scope.region),
             "a term of a sum, product, maximum or minimum",
@@ -478,7 +488,8 @@ def _reduce(
         expression = None if isinstance(term, Array) else element(term)
     finally:
         trace.scopes.pop()
-    _check_terms(kind, index, trace.statements[made:])
+    ranges = [one for part in (*around, *scope.region) for one in part]
+    _check_terms(kind, index, ranges, trace.statements[made:])
     region = scope.region
     if kind not in _NEUTRAL:
         kind = _of_python(kind, operand(term) if expression is None else expression)
@@ -528,23 +539,32 @@ def _of_nothing(value: Reduce) -> Element:
     return retyped(as_python(real, "int64"), ScalarType("int64", True, (neutral, neutral)))
 
 
-def _check_terms(kind: str, index: Index, made: Sequence[Statement]) -> None:
-    """Raise `TraceError` (CYC107) where terms are made of arrays that differ from term to term."""
+def _check_terms(kind: str, index: Index, known: Sequence[Constraint], made: Sequence[Statement]) -> None:
+    """Raise `TraceError` (CYC107) where terms are made of arrays that differ from term to term.
+
+    That is where what is recorded reads the index, or depends on more of it than the `known` range.
+    """
+    own = set(map(id, known))
     for statement in made:
-        for part in walk(statement.value):
-            forms = (
-                part.index
-                if isinstance(part, Access)
-                else (part.form,)
-                if isinstance(part, IndexValue)
-                else ()
+        values = [value for part in walk(statement.value) for value in _forms_in(part)]
+        limits = [one.form for part in statement.region for one in part if id(one) not in own]
+        if builtins.any(index in form.terms for form in (*values, *limits)):
+            raise trace_error(
+                "CYC107",
+                f"each term of the {kind} over `{index.name}` is made of an array of its own",
+                help=f"add the terms in a loop, e.g. `for {index.name} in ...: total[i] += ...`",
             )
-            if builtins.any(index in form.terms for form in forms):
-                raise trace_error(
-                    "CYC107",
-                    f"each term of the {kind} over `{index.name}` is made of an array of its own",
-                    help=f"add the terms in a loop, e.g. `for {index.name} in ...: total[i] += ...`",
-                )
+
+
+def _forms_in(part: Element) -> Sequence[Affine]:
+    """The forms of indices by which an element is read, computed or chosen."""
+    if isinstance(part, Access):
+        return part.index
+    if isinstance(part, IndexValue):
+        return (part.form,)
+    if isinstance(part, Choose):
+        return [one.form for conjunction in part.condition.region for one in conjunction]
+    return ()
 
 
 def _term_of(body: Body, at: Affine, kind: str, region: Region) -> object:

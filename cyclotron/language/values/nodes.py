@@ -130,6 +130,7 @@ class Element(Arithmetic):
     type: ScalarType
     text = ""  # how a number that indices make is written, as far as that is short
     counts = False  # whether it is a truth value as a whole number, because Python's sums count it
+    of_changed: Callable[[Callable[[Element], Element]], Element] | None = None  # a choice, of other values
 
     @property
     def operands(self) -> tuple[Element, ...]:
