@@ -257,6 +257,16 @@ def test_an_array_holds_each_value_of_a_condition_as_it_is():
     np.testing.assert_array_equal(found, [1, 2**62 + 1, 2**63 - 1, 0])
 
 
+def test_assignments_read_all_before_they_write():
+    def function(v):
+        v[::2] = v[0:3]
+        return v
+
+    v = np.array([1.0, 2, 3, 4, 5])
+    for found in (cy.kernel(function)(v), cy.kernel(function).reference(v)):
+        np.testing.assert_array_equal(found, [1, 2, 2, 4, 3])
+
+
 class Anything:
     """An object with all attributes."""
 

@@ -119,6 +119,8 @@ class ScalarView(np.ndarray):
         else:  # arrays without axes, as arguments too, wrap around where NumPy's scalars are refused
             require_unmasked(value)
             whole = isinstance(value, np.integer) or (isinstance(value, Value) and not value.ndim)
+            if isinstance(value, np.ndarray) and np.may_share_memory(self, value):
+                value = value.copy()  # NumPy's `u[::2] = u[:3]` reads some that it has written
             super().__setitem__(_with_numbers(key), np.asarray(value) if whole else value)
 
 
