@@ -131,6 +131,16 @@ def rearranged_by_lists(a, n):
     return x, y, a
 
 
+def kept_for_parts_and_sums(a, n):
+    first = a[0]
+    found = any(k > a[k] for k in range(4)) or 0
+    a[0] = 1
+    x = 0.0
+    for i in range(4):
+        x = sum(first * k for k in range(4) if i > 0)
+    return x, found, a
+
+
 def named_pair(a, n):
     p = Pair(a * 2, a + 1)
     return p.first - p.second
@@ -140,7 +150,7 @@ Pair = namedtuple("Pair", ["first", "second"])
 FUNCTIONS = [
     by_and, by_or, by_a_choice, by_while, two_sorted_arrays, counted_up_to,
     counted_beside_the_bound, summed_up_to, summed_then_changed, conditional_start, least_of_two_places,
-    cases_beside_places, rearranged_by_lists, named_pair,
+    cases_beside_places, rearranged_by_lists, kept_for_parts_and_sums, named_pair,
 ]  # fmt: skip
 
 

@@ -38,16 +38,21 @@ def with_kept_reads(trace: Trace) -> Trace:
     between, an array of its own keeps it.
     """
     statements = list(trace.statements)
-    copies: dict[Access, _Copy] = {}
+    copies: dict[tuple[Access, tuple[Index, ...]], _Copy] = {}
     for number, statement in enumerate(trace.statements):
         stale = [a for a in accesses(statement.value) if _is_stale(trace.statements, number, a)]
+        kept_in = {}
         for access in stale:
-            if access not in copies:
-                copies[access] = _Copy(_copy(trace, statement, access, len(copies)), access.made or 0)
-            kept = copies[access].statement
+            key = (
+                access,
+                _loops(statement, access),
+            )  # a part of a loop that is recorded apart has sums of its own
+            if key not in copies:
+                copies[key] = _Copy(_copy(trace, statement, *key, len(copies)), access.made or 0)
+            kept = copies[key].statement
             kept.region = tuple(dict.fromkeys((*kept.region, *_uses(statement, access, kept.loops))))
+            kept_in[access] = kept.target
         if stale:
-            kept_in = {access: copies[access].statement.target for access in stale}
             statements[number] = replace(statement, value=_replaced(statement.value, kept_in))
     return _with_copies(trace, statements, list(copies.values())) if copies else trace
 
@@ -70,7 +75,20 @@ def _with_copies(trace: Trace, statements: Sequence[Statement], copies: Sequence
     return replace(trace, statements=result, tensors=[*trace.tensors, *targets])
 
 
-def _copy(trace: Trace, statement: Statement, access: Access, number: int) -> Statement:
+def _loops(statement: Statement, access: Access) -> tuple[Index, ...]:
+    """The loops that were open, and the sums that tell whether the element is used."""
+    open_loops = [index for index in statement.loops if index in access.loops]
+    folded = dict.fromkeys(part.index for part in walk(statement.value) if isinstance(part, Reduce))
+    bound = {
+        index for conjunction in _domain(statement, access) for c in conjunction for index in c.form.terms
+    }
+    bound |= {index for form in access.index for index in form.terms}
+    return (*open_loops, *(index for index in folded if index in bound))
+
+
+def _copy(
+    trace: Trace, statement: Statement, access: Access, loops: tuple[Index, ...], number: int
+) -> Statement:
     """The assignment that keeps an element in the loops that were open; `text` has their places only."""
     tensor = Tensor(
         trace,
@@ -83,16 +101,8 @@ def _copy(trace: Trace, statement: Statement, access: Access, number: int) -> St
         span=access.span,
         variable=access.tensor.name,
     )
-    open_loops = [index for index in statement.loops if index in access.loops]
-    folded = [part.index for part in walk(statement.value) if isinstance(part, Reduce)]
-    bound = {
-        index for conjunction in _domain(statement, access) for c in conjunction for index in c.form.terms
-    }
-    bound |= {index for form in access.index for index in form.terms}
-    loops = (*open_loops, *(index for index in folded if index in bound))
-    return Statement(
-        tensor, access.index, loops, (), access, access.span, loops, text=statement.text[: len(open_loops)]
-    )
+    depth = sum(index in access.loops for index in statement.loops)
+    return Statement(tensor, access.index, loops, (), access, access.span, loops, text=statement.text[:depth])
 
 
 def _uses(statement: Statement, access: Access, loops: Sequence[Index]) -> Region:
