@@ -45,11 +45,11 @@ def normalize(name: str, value: Any, place: Callable[[str], Span | None]) -> Any
     """
     if isinstance(value, (Blocked, Spec)) or value is None or isinstance(value, (int, float, complex, str)):
         return value
-    if isinstance(value, (np.ma.MaskedArray, np.matrix)):
+    if isinstance(value, np.matrix):
         raise _unsuited(
-            f"argument `{name}` is a `{type(value).__name__}`, whose operators are not those of arrays",
+            f"argument `{name}` is a `matrix`, whose operators are not those of arrays",
             place(name),
-            "pass an array, e.g. `a.filled(0)` of a masked one or `np.asarray(m)` of a matrix",
+            "pass an array, e.g. `np.asarray(m)`",
         )
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         raise _unsuited(
@@ -76,7 +76,7 @@ def normalize(name: str, value: Any, place: Callable[[str], Span | None]) -> Any
                 f"argument `{name}`, a `{type(value).__name__}`, cannot be read as an array: {error}",
                 code="CYC116",
                 span=place(name),
-                help="pass an array in the memory of this process, e.g. `x.cpu()` or `cupy.asnumpy(x)`",
+                help="pass an array in the memory of this process, e.g. `a.filled(0)` or `x.cpu()`",
             ) from None
         if array.ndim:
             return array

@@ -23,11 +23,12 @@ import numpy_programs
 import numpy_search
 
 from cyclotron.compiler import cache
-from cyclotron.language import arguments, kernel
+from cyclotron.language import kernel
 from cyclotron.language.functions import compositions, einsum, elementwise, rearrangement
 from cyclotron.language.trace import accumulate
 from cyclotron.language.trace import values as trace_values
 from cyclotron.language.values import array, blocked, scalar_type
+from cyclotron.support import arguments
 
 PROGRAMS = 2000
 
@@ -156,9 +157,9 @@ FAULTS = (
     ),
     Fault(
         "masked arrays lose their mask",
-        arguments.normalize,
-        "isinstance(value, (np.ma.MaskedArray, np.matrix))",
-        "isinstance(value, np.matrix)",
+        arguments.as_array,
+        "if isinstance(value, np.ma.MaskedArray):",
+        "if False:",
         r"np\.ma\.",
     ),
     Fault(
