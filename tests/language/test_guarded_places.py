@@ -237,11 +237,76 @@ def of_new_arrays(u):
     return max(cy.cumsum(u * u[i & 1])[2] for i in range(4))
 
 
-@pytest.mark.parametrize("function", [of_chosen_elements, of_indices, of_new_arrays])
+def of_tests(u):
+    return sum(cy.argmax(u * (i > 1)) for i in range(3))
+
+
+def of_inner_sums(u):
+    return sum(cy.cumsum(u + sum(1 for k in range(i)))[2] for i in range(4))
+
+
+@pytest.mark.parametrize("function", [of_chosen_elements, of_indices, of_new_arrays, of_tests, of_inner_sums])
 def test_terms_made_of_arrays_that_the_index_changes_are_refused(function):
     with pytest.raises(cy.TraceError, match="is made of an array of its own") as caught:
         cy.kernel(function)(A)
     assert caught.value.code == "CYC107"
+
+
+def from_a_sum(a, n):
+    s = n.sum()
+    for i in range(3):
+        s += a[i]
+    return s
+
+
+def from_a_test(a, n):
+    s = (a > 0).any()
+    for i in range(3):
+        if a[i] > 0:
+            s -= 1
+        else:
+            s -= 2
+    return s * 1
+
+
+def from_a_place(a, n):
+    s = cy.argmax(a)
+    for _ in range(2):
+        s /= 2
+    return s
+
+
+def from_sums_of_columns(a, n):
+    s = (a * cy.ones((3, 4), dtype="float64")).sum(axis=0)
+    for i in range(3):
+        s += n[i]
+    return s
+
+
+@pytest.mark.parametrize("function", [from_a_sum, from_a_test, from_a_place, from_sums_of_columns])
+def test_totals_that_loops_change_have_numpys_dtypes(function):
+    with_numpy = FunctionType(function.__code__, {**function.__globals__, "cy": np})
+    expected, found = with_numpy(A, N), cy.kernel(function)(A, N)
+    np.testing.assert_array_equal(found, expected)
+    assert np.asarray(found).dtype == np.asarray(expected).dtype
+
+
+@cy.kernel
+def copies_of_one_element(u, v):
+    s = u[2]
+    for i in range(4):
+        u[i] = sum(s * v[j] for j in range(i))
+    t = u[1]
+    t += any(t > 3 for k in range(4))
+    u[1] = 2
+    return u, t
+
+
+def test_one_element_is_kept_once_for_sums_of_all_ranges():
+    with np.errstate(all="raise"):
+        expected = copies_of_one_element.__wrapped__(A.copy(), A)
+    for one, other in zip(copies_of_one_element(A.copy(), A), expected, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_terms_may_be_made_of_one_array():

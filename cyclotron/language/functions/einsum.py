@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cyclotron.language.functions.refusals import unfit
-from cyclotron.language.functions.registry import numpy_function
+from cyclotron.language.functions.registry import numpy_function, plain_result
 from cyclotron.language.trace import values
 from cyclotron.language.trace.loops import loop
 from cyclotron.language.trace.trace import Trace
@@ -92,6 +92,8 @@ def einsum(subscripts: str, *operands: Any, name: str | None = None) -> Any:
         return _trace(context, parts, operands, extents, name)
     arrays = [np.asarray(plain(operand)) for operand in operands]
     result = np.asarray(np.einsum(f"{','.join(parts.operands)}->{parts.result}", *arrays))
+    if context and not shape:
+        return plain_result(result)  # a scalar
     tile = resolve_shape(shape, None)[1]
     whole: Any = result if tile is None else Blocked(result, tile)
     return wrap(whole) if context else whole

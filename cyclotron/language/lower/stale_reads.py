@@ -76,14 +76,13 @@ def _with_copies(trace: Trace, statements: Sequence[Statement], copies: Sequence
 
 
 def _loops(statement: Statement, access: Access) -> tuple[Index, ...]:
-    """The loops that were open, and the sums that tell whether the element is used."""
-    open_loops = [index for index in statement.loops if index in access.loops]
+    """The loops that were open, and the sums by which the element, or its use, depends on those."""
+    found = [index for index in statement.loops if index in access.loops]
+    limits = [c.form for conjunction in _domain(statement, access) for c in conjunction]
+    tied = [form for form in limits if any(index in form.terms for index in found)]
+    bound = {index for form in (*access.index, *tied) for index in form.terms}
     folded = dict.fromkeys(part.index for part in walk(statement.value) if isinstance(part, Reduce))
-    bound = {
-        index for conjunction in _domain(statement, access) for c in conjunction for index in c.form.terms
-    }
-    bound |= {index for form in access.index for index in form.terms}
-    return (*open_loops, *(index for index in folded if index in bound))
+    return (*found, *(index for index in folded if index in bound))
 
 
 def _copy(

@@ -18,6 +18,10 @@ _OF_HOST = (builtins.len, builtins.range, builtins.isinstance, builtins.int, bui
 _MEASURES = (builtins.len, builtins.isinstance, np.shape, np.ndim, np.size)
 _Loop = TypeVar("_Loop", ast.For, ast.While)
 _PROPERTIES = frozenset({"shape", "ndim", "size", "dtype"})
+_TOTALS = frozenset([
+    "sum", "prod", "max", "min", "mean", "std", "var", "any", "all", "argmax", "argmin", "count_nonzero",
+    "dot", "vdot", "inner", "trace", "norm", "item",
+])  # fmt: skip
 
 
 class ArrayNames:
@@ -58,7 +62,7 @@ class ArrayNames:
         is_element = is_array and not self._has_axes(value)
         (self._names if is_array else self._numbers).add(name)
         (self._numbers if is_array else self._names).discard(name)
-        self._perhaps.discard(name)
+        (self._perhaps.add if is_array and _may_be_total(value) else self._perhaps.discard)(name)
         (self._elements.add if is_element else self._elements.discard)(name)
 
     def is_number(self, name: str) -> bool:
@@ -250,3 +254,8 @@ def _takes_several(node: ast.Subscript) -> bool:
         isinstance(key, ast.Slice) or (isinstance(key, ast.Constant) and key.value in (..., None))
         for key in keys
     )
+
+
+def _may_be_total(node: ast.expr) -> bool:
+    """Return whether an expression is what a reduction of an array makes: a number, or an array by `axis`."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _TOTALS

@@ -20,7 +20,16 @@ from cyclotron.language.values.context import active_recorder
 from cyclotron.language.values.dispatch import SIGNS
 from cyclotron.language.values.dynamic_slices import Ragged
 from cyclotron.language.values.host_arrays import labelled
-from cyclotron.language.values.nodes import Access, AxisIndex, Element, Increment, Tensor, accesses, map_forms
+from cyclotron.language.values.nodes import (
+    Access,
+    AxisIndex,
+    Element,
+    Increment,
+    Tensor,
+    accesses,
+    forms_of,
+    map_forms,
+)
 from cyclotron.language.values.products import matmul
 from cyclotron.language.values.region import Conjunction, is_empty
 from cyclotron.language.values.scalar_type import check_fit, check_storable, promote
@@ -189,7 +198,7 @@ class _Statement:
             if abs(pick.step) == 1 and not diagonal:
                 values[step] = number.times(pick.step)
             elif not diagonal and all(
-                form.terms.get(step, 0) % pick.step == 0 and form.divisor == 1 for form in _forms(element)
+                form.terms.get(step, 0) % pick.step == 0 and form.divisor == 1 for form in forms_of(element)
             ):
                 element = map_forms(element, _restrided(step, pick.step, number))
                 inside.append(Constraint(number, modulus=abs(pick.step)))
@@ -294,18 +303,6 @@ def _origin(value: SymbolicArray) -> tuple[int, ...]:
         )
         result.append(places[(len(places) - 1) // 2] if places else 0)
     return tuple(result)
-
-
-def _forms(value: Element) -> list[Affine]:
-    """All forms of an expression."""
-    found: list[Affine] = []
-
-    def note(form: Affine) -> Affine:
-        found.append(form)
-        return form
-
-    map_forms(value, note)
-    return found
 
 
 def _restrided(step: Index, stride: int, number: Affine) -> Callable[[Affine], Affine]:

@@ -193,6 +193,8 @@ def loop_carried(value: Any, *, name: str, is_number: bool = False, in_place: bo
     if in_place and isinstance(value, View | SymbolicTensor) and not is_scalar:
         return _InPlace(value)
     first = len(trace.statements)
+    if is_number and is_scalar:
+        value = element(value)
     if is_number and isinstance(value, _NUMBERS):
         number = CarriedNumber(trace, value, name)
         if not number.is_apart:

@@ -31,16 +31,14 @@ from cyclotron.language.values.broadcasting import same, text
 from cyclotron.language.values.condition import Condition, Extremum, Piecewise, tested
 from cyclotron.language.values.dispatch import Arithmetic, Array, PartialArray, Term
 from cyclotron.language.values.nodes import (
-    Access,
     Choose,
     Constant,
     Element,
-    IndexValue,
     Reduce,
     Tensor,
     accesses,
+    forms_of,
     retyped,
-    walk,
 )
 from cyclotron.language.values.operations import array_of, element, where_of_numpy
 from cyclotron.language.values.ranges import range_of_reduction
@@ -546,7 +544,7 @@ def _check_terms(kind: str, index: Index, known: Sequence[Constraint], made: Seq
     """
     own = set(map(id, known))
     for statement in made:
-        values = [value for part in walk(statement.value) for value in _forms_in(part)]
+        values = forms_of(statement.value)
         limits = [one.form for part in statement.region for one in part if id(one) not in own]
         if builtins.any(index in form.terms for form in (*values, *limits)):
             raise trace_error(
@@ -554,17 +552,6 @@ def _check_terms(kind: str, index: Index, known: Sequence[Constraint], made: Seq
                 f"each term of the {kind} over `{index.name}` is made of an array of its own",
                 help=f"add the terms in a loop, e.g. `for {index.name} in ...: total[i] += ...`",
             )
-
-
-def _forms_in(part: Element) -> Sequence[Affine]:
-    """The forms of indices by which an element is read, computed or chosen."""
-    if isinstance(part, Access):
-        return part.index
-    if isinstance(part, IndexValue):
-        return (part.form,)
-    if isinstance(part, Choose):
-        return [one.form for conjunction in part.condition.region for one in conjunction]
-    return ()
 
 
 def _term_of(body: Body, at: Affine, kind: str, region: Region) -> object:

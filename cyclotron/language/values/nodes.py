@@ -558,3 +558,15 @@ def _fold(kind: str, value: Element, axis: int | None = None, keepdims: bool = F
         return value
     result: Element = dispatch.apply(f"{'row' if axis else 'column'}_{kind}", value)
     return result
+
+
+def forms_of(value: Element) -> list[Affine]:
+    """All forms of an expression."""
+    found: list[Affine] = []
+
+    def note(form: Affine) -> Affine:
+        found.append(form)
+        return form
+
+    map_forms(value, note)
+    return found
