@@ -283,12 +283,43 @@ def from_sums_of_columns(a, n):
     return s
 
 
-@pytest.mark.parametrize("function", [from_a_sum, from_a_test, from_a_place, from_sums_of_columns])
-def test_totals_that_loops_change_have_numpys_dtypes(function):
+def from_computed_totals(a, n):
+    s = abs(n.sum()) * 2 - n.max()
+    for i in range(3):
+        s += a[i]
+    return s
+
+
+def of_two_names(a, n):
+    low = high = a.mean()
+    for _ in range(4):
+        low -= 1
+        high += 1
+    return low, high
+
+
+def of_two_names_of_an_array(a, n):
+    s = (a - a.mean()) * n.sum()
+    t = s
+    for i in range(3):
+        s += n[i]
+    return s, t
+
+
+TOTALS = [
+    from_a_sum, from_a_test, from_a_place, from_sums_of_columns, from_computed_totals, of_two_names,
+    of_two_names_of_an_array,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", TOTALS, ids=lambda one: one.__name__)
+def test_totals_that_loops_change_are_numbers(function):
     with_numpy = FunctionType(function.__code__, {**function.__globals__, "cy": np})
     expected, found = with_numpy(A, N), cy.kernel(function)(A, N)
-    np.testing.assert_array_equal(found, expected)
-    assert np.asarray(found).dtype == np.asarray(expected).dtype
+    expected, found = (x if isinstance(x, tuple) else (x,) for x in (expected, found))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+        assert np.asarray(one).dtype == np.asarray(other).dtype
 
 
 @cy.kernel

@@ -46,6 +46,7 @@ class ArrayNames:
         }
         self._rows = any(map(self._is_of_arrays, walk(source.node)))  # whether `A[i]` may be a row
         self._numbers: set[str] = set()  # hold something else, as numbers
+        self._totals: set[str] = set()  # hold what reductions of arrays make
         self._elements: set[str] = set()  # hold elements, parts of arrays, or what is computed of those alone
         self._data: set[str] = set()  # are assigned somewhere what may be of data
         stores = [pair for node in walk(source.node) for pair in _stores(node)]
@@ -62,7 +63,9 @@ class ArrayNames:
         is_element = is_array and not self._has_axes(value)
         (self._names if is_array else self._numbers).add(name)
         (self._numbers if is_array else self._names).discard(name)
-        (self._perhaps.add if is_array and _may_be_total(value) else self._perhaps.discard)(name)
+        is_total = is_array and self._is_of_totals(value)
+        for names in (self._perhaps, self._totals):
+            (names.add if is_total else names.discard)(name)
         (self._elements.add if is_element else self._elements.discard)(name)
 
     def is_number(self, name: str) -> bool:
@@ -119,6 +122,7 @@ class ArrayNames:
         other = copy.copy(self)
         other._names, other._perhaps = set(self._names), set(self._perhaps)
         other._numbers, other._elements = set(self._numbers), set(self._elements)
+        other._totals = set(self._totals)
         return other
 
     def merge(self, other: ArrayNames) -> None:
@@ -128,6 +132,7 @@ class ArrayNames:
         self._names |= other._names
         self._numbers &= other._numbers
         self._elements |= other._elements
+        self._totals |= other._totals
 
     def with_updates(self, node: _Loop) -> _Loop:
         """A loop with `u += e` of arrays written as `u[...] += e`: the name keeps its array."""
@@ -140,6 +145,7 @@ class ArrayNames:
                 places.add((part.lineno, part.col_offset))
         self._names, self._perhaps = before._names, before._perhaps
         self._numbers, self._elements = before._numbers, before._elements
+        self._totals = before._totals
         if not places:
             return node
         new = copied(node)
@@ -179,6 +185,18 @@ class ArrayNames:
         if isinstance(node, (ast.Lambda, ast.Constant)):
             return False
         return any(map(self.may_be_array, ast.iter_child_nodes(node)))
+
+    def _is_of_totals(self, node: ast.AST) -> bool:
+        """Return whether all arrays in an expression are in reductions, which may make numbers."""
+        if isinstance(node, ast.Name):
+            return node.id in self._totals
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Attribute) and node.func.attr in _TOTALS:
+                return True
+            if lookup(NEW_ARRAYS, self._source.meaning(node.func)) is not None:
+                return False
+        parts = [part for part in ast.iter_child_nodes(node) if self.may_be_array(part)]
+        return bool(parts) and all(map(self._is_of_totals, parts))
 
     def _has_axes(self, node: ast.AST) -> bool:
         """Return whether an expression that may be an array is no element, nor computed of elements alone."""
@@ -254,8 +272,3 @@ def _takes_several(node: ast.Subscript) -> bool:
         isinstance(key, ast.Slice) or (isinstance(key, ast.Constant) and key.value in (..., None))
         for key in keys
     )
-
-
-def _may_be_total(node: ast.expr) -> bool:
-    """Return whether an expression is what a reduction of an array makes: a number, or an array by `axis`."""
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _TOTALS
