@@ -78,9 +78,11 @@ def _with_copies(trace: Trace, statements: Sequence[Statement], copies: Sequence
 def _loops(statement: Statement, access: Access) -> tuple[Index, ...]:
     """The loops that were open, and the sums by which the element, or its use, depends on those."""
     found = [index for index in statement.loops if index in access.loops]
-    limits = [c.form for conjunction in _domain(statement, access) for c in conjunction]
-    tied = [form for form in limits if any(index in form.terms for index in found)]
-    bound = {index for form in (*access.index, *tied) for index in form.terms}
+    limits = [{*c.form.terms} for conjunction in _domain(statement, access) for c in conjunction]
+    bound = {*found, *(index for form in access.index for index in form.terms)}
+    size = -1
+    while size != (size := len(bound)):
+        bound |= {index for indices in limits if not bound.isdisjoint(indices) for index in indices}
     folded = dict.fromkeys(part.index for part in walk(statement.value) if isinstance(part, Reduce))
     return (*found, *(index for index in folded if index in bound))
 
