@@ -141,6 +141,19 @@ def kept_for_parts_and_sums(a, n):
     return x, found, a
 
 
+def changed_by_another_name(a, n):
+    v = cy.zeros(4, dtype="float64")
+    w = a
+    for i in range(3):
+        if w[i] > 0:
+            a[i] = -1
+            v[i] = 1
+        else:
+            a[i] = -2
+            v[i] = 2
+    return a, v
+
+
 def named_pair(a, n):
     p = Pair(a * 2, a + 1)
     return p.first - p.second
@@ -151,6 +164,7 @@ FUNCTIONS = [
     by_and, by_or, by_a_choice, by_while, two_sorted_arrays, counted_up_to,
     counted_beside_the_bound, summed_up_to, summed_then_changed, conditional_start, least_of_two_places,
     cases_beside_places, rearranged_by_lists, kept_for_parts_and_sums, named_pair,
+    changed_by_another_name,
 ]  # fmt: skip
 
 

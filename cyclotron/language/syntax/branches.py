@@ -91,7 +91,7 @@ def _recorded_if(state: RewriteState, node: ast.If) -> list[ast.stmt]:
     read = {part.id for part in walk(node.test) if isinstance(part, ast.Name)}
     alike = _merged(node, lambda target, *_: _is_element(target, read))
     if alike is not None:
-        return [new for one in alike for new in assign(state, one)]
+        return [new for one in _tested_once(state, node, alike) for new in assign(state, one)]
     test = located(state.test(node.test), node.test)
     branch = state.unused("branch")
     state.recorded += 1
@@ -171,6 +171,18 @@ def _merged(node: ast.If, suits: Callable[[ast.expr, ast.expr, ast.expr], bool])
         value = ast.copy_location(ast.IfExp(copied(node.test), one.value, other.value), one.value)
         result.append(ast.copy_location(ast.Assign(targets=one.targets, value=value), one))
     return result
+
+
+def _tested_once(state: RewriteState, node: ast.If, alike: list[ast.Assign]) -> list[ast.Assign]:
+    """The merged assignments, after the test where the first of several may change what it reads."""
+    if len(alike) == 1:
+        return alike
+    kept = state.unused("test")
+    for one in alike:
+        assert isinstance(one.value, ast.IfExp)
+        one.value.test = ast.copy_location(name(kept), node.test)
+    target = ast.copy_location(name(kept, store=True), node.test)
+    return [ast.copy_location(ast.Assign(targets=[target], value=copied(node.test)), node.test), *alike]
 
 
 def _is_new_array(arrays: ArrayNames, target: ast.expr, *values: ast.expr) -> bool:
