@@ -43,10 +43,8 @@ def with_kept_reads(trace: Trace) -> Trace:
         stale = [a for a in accesses(statement.value) if _is_stale(trace.statements, number, a)]
         kept_in = {}
         for access in stale:
-            key = (
-                access,
-                _loops(statement, access),
-            )  # a part of a loop that is recorded apart has sums of its own
+            # A part of a loop that is recorded apart has sums of its own.
+            key = access, _loops(statement, access)
             if key not in copies:
                 copies[key] = _Copy(_copy(trace, statement, *key, len(copies)), access.made or 0)
             kept = copies[key].statement
