@@ -38,7 +38,7 @@ def condition(draw: random.Random, index: str) -> str:
 
 
 def value(draw: random.Random, index: str) -> str:
-    """What is assigned."""
+    """A value to assign."""
     return draw.choice([element(draw, index), f"{element(draw, index)} + 1", str(draw.randrange(-3, 6)), "s"])
 
 
