@@ -582,36 +582,6 @@ def test_a_default_that_would_lose_its_exit_gives_way_to_one_pe(recwarn):
 
 
 @cy.kernel
-def failures(a):
-    n = len(a)
-    f = cy.zeros(n, dtype="int64")
-    k = 0
-    for i in range(1, n):
-        while k > 0 and a[k] != a[i]:
-            k = f[k - 1]
-        if a[k] == a[i]:
-            k += 1
-        f[i] = k
-    return f
-
-
-@cy.kernel
-def sifted(x):
-    n = len(x)
-    for start in range(n // 2 - 1, -1, -1):
-        i = start
-        while 2 * i + 1 < n:
-            c = 2 * i + 1
-            if c + 1 < n and x[c + 1] > x[c]:
-                c = c + 1
-            if x[c] <= x[i]:
-                break
-            x[i], x[c] = x[c], x[i]
-            i = c
-    return x
-
-
-@cy.kernel
 def left_inside(x):
     n = len(x)
     k = total = 0
@@ -626,10 +596,9 @@ def left_inside(x):
     return x + total
 
 
-@pytest.mark.parametrize("kernel", [failures, sifted, left_inside])
-def test_loops_end_inside_and_around_loops_of_every_kind(kernel, recwarn):
+def test_a_loop_ends_around_one_that_is_left(recwarn):
     x = np.array([0, 1, 0, 0, 1, 0, 1])
-    result = cy.run(kernel.compile(x), backend="sim")
-    np.testing.assert_array_equal(result.output, kernel.reference(x.copy()))
+    result = cy.run(left_inside.compile(x), backend="sim")
+    np.testing.assert_array_equal(result.output, left_inside.reference(x.copy()))
     assert result.cycles < 10_000  # of a million iterations
     assert not [one for one in recwarn if "CYC331" in str(one.message)]

@@ -1,14 +1,12 @@
 """Random conditions whose branches change what their tests read, by other names too: as NumPy, or refused."""
 
-import linecache
 import os
 import random
-import warnings
 
 import numpy as np
 import pytest
-
-import cyclotron as cy
+import same_text
+from same_text import indented
 
 SEEDS = 4 if os.environ.get("CYCLOTRON_QUICK") else 20
 
@@ -59,11 +57,6 @@ def branches(draw: random.Random, index: str) -> list[str]:
     return [f"if {condition(draw, index)}:", *indented(then), "else:", *indented(other)]
 
 
-def indented(lines: list[str]) -> list[str]:
-    """The lines, one level further in."""
-    return [f"    {line}" for line in lines]
-
-
 def program(draw: random.Random) -> str:
     """The text of a kernel of two arrays."""
     lines = [
@@ -79,26 +72,10 @@ def program(draw: random.Random) -> str:
 
 
 def outcome(draw: random.Random, file: str) -> str:
-    """Compare a kernel with the same text in NumPy: "same" or "refused"."""
+    """Compare a kernel with the same text in NumPy."""
     text = program(draw)
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    names: dict[str, object] = {"cy": np}
-    exec(compile(text, file, "exec"), names)
-    function = names["f"]
-    u, v = (np.array([draw.randrange(-2, 5) for _ in range(4)], dtype="float64") for _ in range(2))
-    expected = function(u.copy(), v.copy())
-    names["cy"] = cy
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            found = cy.kernel(function)(u.copy(), v.copy())
-        except cy.InternalError:
-            raise
-        except cy.CyclotronError:
-            return "refused"
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(one, other, err_msg=f"{text}{u} {v}")
-    return "same"
+    arrays = [np.array([draw.randrange(-2, 5) for _ in range(4)], dtype="float64") for _ in range(2)]
+    return same_text.outcome(text, file, arrays)
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))

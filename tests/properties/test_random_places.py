@@ -1,14 +1,12 @@
 """Random loops that read and change arrays at places that data tell: as NumPy, or refused."""
 
-import linecache
 import os
 import random
-import warnings
 
 import numpy as np
 import pytest
-
-import cyclotron as cy
+import same_text
+from same_text import indented
 
 ARRAYS = ("u", "v", "y")
 DTYPES = ("float64", "float32", "int64", "int32", "int8", "uint8", "uint16", "complex128", "bool")
@@ -61,10 +59,10 @@ def program(draw: random.Random, size: int, steps: int, dtype: str) -> str:
         f"y = cy.zeros({size}, dtype='{dtype}')",
         "s = 0.0",
         f"for i in range({steps}):",
-        *(f"    {line}" for line in body),
+        *indented(body),
         "return u, v, y, s",
     ]
-    return "\n".join(["def f(u, v, n, q):", *(f"    {line}" for line in lines), ""])
+    return "\n".join(["def f(u, v, n, q):", *indented(lines), ""])
 
 
 def numbers(draw: random.Random, size: int, dtype: str) -> np.ndarray:
@@ -78,33 +76,10 @@ def outcome(draw: random.Random, file: str, dtypes: tuple[str, ...]) -> str:
     size = draw.choice([2, 3, 4, 7, 40])
     steps = draw.choice([1, 2, 3, 4, 6])
     text = program(draw, size, min(size, steps), draw.choice(dtypes))
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    names: dict[str, object] = {"cy": np}
-    exec(compile(text, file, "exec"), names)
-    function = names["f"]
     arrays = [numbers(draw, size, draw.choice(dtypes)) for _ in range(2)]
     low = draw.choice([0, -size])
     places = [np.array([draw.randrange(least, size) for _ in range(size)]) for least in (low, 0)]
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        try:
-            expected = function(*(x.copy() for x in arrays), *places)
-        except OverflowError:  # wraps around in kernels, as the documentation says
-            return "wraps"
-        except (TypeError, ValueError):  # what the array cannot hold
-            expected = None
-        names["cy"] = cy
-        try:
-            found = cy.kernel(function)(*(x.copy() for x in arrays), *places)
-        except cy.InternalError:
-            raise
-        except cy.CyclotronError:
-            return "refused"
-    assert expected is not None, text
-    for one, other in zip(found, expected, strict=True):
-        assert np.asarray(one).dtype == np.asarray(other).dtype, text
-        np.testing.assert_array_equal(one, other, err_msg=f"{text}{arrays} {places}")
-    return "same"
+    return same_text.outcome(text, file, [*arrays, *places], dtypes=True)
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))

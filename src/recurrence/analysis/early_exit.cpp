@@ -498,7 +498,7 @@ class ExitAnalysis {
   std::map<TensorId, std::int64_t> false_after_;  // The first iteration in which the flag is false.
   std::map<TensorId, Settling> settled_;          // None also of those in hand.
   mutable std::map<TensorId, TensorId> origins_;
-  bool looks_through_ = false;  // Whether copies stand for their origins.
+  bool looks_through_ = false;  // Copies stand for their origins.
 };
 
 }  // namespace
