@@ -131,7 +131,7 @@ class DefaultSearch {
     } else {
       try_one_pe();
     }
-    if (loses_exits()) try_one_pe();  // whatever its analysis takes
+    if (loses_exits()) try_one_pe_in_full();
     return choose();
   }
 
@@ -206,14 +206,26 @@ class DefaultSearch {
     try_one_pe();
   }
 
-  /// One PE loses no early exit.
-  void try_one_pe() {
+  /// The placement on one PE, which loses no early exit.
+  [[nodiscard]] const schedule::Placement* one_pe() const {
     for (const auto* placements : {&placements_.others, &placements_.defaults}) {
       const auto one = std::ranges::find(*placements, 1, &schedule::Placement::pes);
-      if (one == placements->end()) continue;
-      if (is_promising(*one)) try_placement(*one, most_of_one);
-      return;
+      if (one != placements->end()) return &*one;
     }
+    return nullptr;
+  }
+
+  void try_one_pe() {
+    const auto* one = one_pe();
+    if (one != nullptr && is_promising(*one)) try_placement(*one, most_of_one);
+  }
+
+  /// In all orders of its loops, whatever its analysis takes.
+  void try_one_pe_in_full() {
+    const auto* one = one_pe();
+    if (one == nullptr) return;
+    auto& variant = this->variant(one->schedule);
+    keep(*one, variant, variant.search.run(one->schedule, {.prove = false}));
   }
 
   /// True where loops of all choices run to their bound that another placement may end early.

@@ -9,6 +9,7 @@
 #include <set>
 
 #include <cyclotron/poly/inverse.hpp>
+#include <cyclotron/recurrence/early_exit.hpp>
 #include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/support/error.hpp>
 
@@ -354,10 +355,17 @@ Schedule complete(const System& system, Schedule schedule) {
 }
 
 std::vector<Schedule> completions(const System& system, const Schedule& schedule, Orders orders) {
-  const auto [given, missing] = checked(system, schedule);
+  auto [given, missing] = checked(system, schedule);
+  // A loop ends early where none of its statements is at the last term of another loop's sum: sums are inside all loops.
+  if (!recurrence::early_exits(system).empty()) {
+    std::ranges::stable_partition(missing, [&](const std::string& name) {
+      return std::ranges::any_of(system.equations,
+                                 [&](const auto& equation) { return contains(equation.indices, name); });
+    });
+  }
   std::vector<Schedule> result;
-  const auto add = [&, &base = given](const std::vector<std::string>& time) {
-    result.push_back(base);
+  const auto add = [&](const std::vector<std::string>& time) {
+    result.push_back(given);
     result.back().time_indices.insert(result.back().time_indices.end(), time.begin(), time.end());
   };
   add(missing);

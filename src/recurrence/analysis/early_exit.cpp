@@ -12,6 +12,7 @@
 
 #include "copy_results.hpp"
 #include "exit_loops.hpp"
+#include "kept_values.hpp"
 
 namespace cyclotron::recurrence {
 
@@ -56,6 +57,9 @@ class ExitAnalysis {
     find_false();
     if (!stays_false()) return std::nullopt;
     is_flag_ = true;
+    std::map<TensorId, std::vector<ElementCopy>> copied;
+    for (const auto& [tensor, own] : axes_) copied[tensor] = copies(tensor);
+    kept_ = kept_values(copied);
     Settling settle = 0;
     for (std::size_t e = 0; e < system_.equations.size(); ++e) {
       settle = later(settle, check(e));
@@ -252,64 +256,31 @@ class ExitAnalysis {
     return truth(apply->operands[0], 1) == neutral ? resolved(apply->operands[1]) : id;
   }
 
-  struct Copy {
-    TensorId of;
-    std::int64_t lag;
-    bool operator==(const Copy&) const = default;
-  };
-
   /// The access that is left of an equation's expression, if it is to a tensor of the loop.
   [[nodiscard]] const Access* rest(const Equation& equation) const {
     const auto* access = std::get_if<Access>(&system_.at(resolved(equation.expr)).node);
     return access != nullptr && axes_.contains(access->tensor) ? access : nullptr;
   }
 
-  /// The tensor of which another's elements are copies, each of the same element in the same iteration, or the other.
-  [[nodiscard]] TensorId origin(TensorId tensor) const {
-    if (const auto known = origins_.find(tensor); known != origins_.end()) return known->second;
-    std::optional<TensorId> of;
-    bool is_copy = true;
+  /// Without the loop's own subscript.
+  static std::vector<Affine> element(std::vector<Affine> index, const Axis& axis) {
+    index.erase(index.begin() + static_cast<std::ptrdiff_t>(axis.dimension));
+    return index;
+  }
+
+  /// The copies that make a tensor's elements in iterations that change none; empty where an equation computes them.
+  [[nodiscard]] std::vector<ElementCopy> copies(TensorId tensor) const {
+    std::vector<ElementCopy> result;
+    bool all = true;
     each_equation(tensor, false, [&](const Equation& equation) {
       const auto* access = rest(equation);
-      is_copy = is_copy && access != nullptr && (!of || *of == access->tensor) &&
-                axes_.at(access->tensor) == axes_.at(tensor) && same(equation, access->index, equation.index);
-      if (is_copy) of = access->tensor;
+      const auto lag = access != nullptr ? lag_of(*access, axes_.at(access->tensor)) : std::nullopt;
+      all = all && lag;
+      if (!all) return;
+      result.push_back({&equation, element(equation.index, axes_.at(tensor)), access->tensor, *lag,
+                        element(access->index, axes_.at(access->tensor))});
     });
-    return origins_[tensor] = is_copy && of && *of != tensor ? origin(*of) : tensor;
-  }
-
-  /// The access that is left, perhaps as an element of what that is a copy of.
-  [[nodiscard]] std::optional<Access> copied(const Equation& equation) const {
-    const auto* access = rest(equation);
-    if (access == nullptr) return std::nullopt;
-    auto result = *access;
-    if (looks_through_) result.tensor = origin(access->tensor);
-    return result;
-  }
-
-  /// The dimensions along which elements of an iteration are copies of others of it, as loops inside hand on what they do
-  /// not change. None where they start from several places: of one, all hold what that does.
-  [[nodiscard]] std::set<std::size_t> passed_along(TensorId tensor) const {
-    std::set<std::size_t> result;
-    const auto is_passed = [&](const Equation& equation) {
-      const auto access = copied(equation);
-      return access && access->tensor == tensor && lag_of(*access, axes_.at(tensor)) == 0;
-    };
-    each_equation(tensor, false, [&](const Equation& equation) {
-      for (std::size_t d = 0; is_passed(equation) && d < equation.index.size(); ++d) {
-        if (!same(equation, {copied(equation)->index[d]}, {equation.index[d]})) result.insert(d);
-      }
-    });
-    std::map<std::size_t, std::int64_t> start;
-    bool alone = true;
-    each_equation(tensor, false, [&](const Equation& equation) {
-      for (const std::size_t d : result) {
-        if (is_passed(equation)) continue;
-        const auto at = value(equation, equation.index[d]);
-        alone = alone && at && start.try_emplace(d, *at).first->second == *at;
-      }
-    });
-    return alone ? result : std::set<std::size_t>();
+    return all ? result : std::vector<ElementCopy>();
   }
 
   /// Of a form at the points of an equation, where it is one number.
@@ -325,67 +296,12 @@ class ExitAnalysis {
     return result;
   }
 
-  /// The forms that tell the elements of an iteration apart.
-  [[nodiscard]] std::vector<Affine> element(const std::vector<Affine>& index, TensorId tensor) const {
-    const auto along = passed_along(tensor);
-    std::vector<Affine> result;
-    for (std::size_t d = 0; d < index.size(); ++d) {
-      if (d != axes_.at(tensor).dimension && !along.contains(d)) result.push_back(index[d]);
-    }
-    return result;
-  }
-
-  /// The tensor of which all elements of another are copies, each of the same element.
-  [[nodiscard]] std::optional<Copy> copy(TensorId tensor) const {
-    std::optional<Copy> found;
-    bool is_copy = true;
-    each_equation(tensor, false, [&](const Equation& equation) {
-      const auto access = copied(equation);
-      const auto lag = access ? lag_of(*access, axes_.at(access->tensor)) : std::nullopt;
-      if (lag == 0 && access->tensor == tensor && !passed_along(tensor).empty()) return;
-      is_copy = is_copy && lag &&
-                same(equation, element(access->index, access->tensor), element(equation.index, tensor)) &&
-                (!found || *found == Copy{access->tensor, *lag});
-      if (is_copy) found = {access->tensor, *lag};
-    });
-    return is_copy ? found : std::nullopt;
-  }
-
-  /// True where forms are equal at the points of an equation, where some indices may have one value.
-  static bool same(const Equation& equation, const std::vector<Affine>& a, const std::vector<Affine>& b) {
-    return std::ranges::equal(a, b, [&](const Affine& one, const Affine& other) {
-      const std::size_t variables = std::max(one.coefficients.size(), other.coefficients.size());
-      std::int64_t difference = one.constant - other.constant;
-      for (std::size_t v = 0; v < variables; ++v) {
-        const std::int64_t factor = coefficient(one, v) - coefficient(other, v);
-        if (factor == 0) continue;
-        const auto only = v < equation.indices.size() ? pinned(equation, v) : std::nullopt;
-        if (!only) return false;
-        difference += factor * *only;
-      }
-      return difference == 0;
-    });
-  }
-
   /// Of a tensor of the loop.
   Settling settled(TensorId tensor) {
     if (const auto known = settled_.find(tensor); known != settled_.end()) return known->second;
     settled_[tensor] = std::nullopt;  // for one that depends on itself
     if (false_after_.contains(tensor)) return settled_[tensor] = false_after_[tensor];
-    for (const bool through : {false, true}) {
-      looks_through_ = through;
-      std::int64_t lag = 0;
-      auto at = tensor;
-      for (std::size_t n = 0; n <= axes_.size(); ++n) {
-        const auto next = copy(at);
-        if (!next) break;
-        lag += next->lag;
-        at = next->of;
-        if (at != tensor) continue;
-        if (lag != 1) return std::nullopt;
-        return settled_[tensor] = passed_along(tensor).empty() ? 0 : 1;
-      }
-    }
+    if (kept_.contains(tensor)) return settled_[tensor] = kept_[tensor];
     Settling result = 1;
     each_equation(tensor, false, [&](const Equation& equation) {
       result = later(result, settled(equation, resolved(equation.expr)));
@@ -497,15 +413,16 @@ class ExitAnalysis {
   std::optional<EquationId> obstacle_;
   std::map<TensorId, std::int64_t> false_after_;  // The first iteration in which the flag is false.
   std::map<TensorId, Settling> settled_;          // None also of those in hand.
-  mutable std::map<TensorId, TensorId> origins_;
-  bool looks_through_ = false;  // Copies stand for their origins.
+  std::map<TensorId, std::int64_t> kept_;         // The iteration from which on the tensor keeps its values.
 };
 
 }  // namespace
 
 }  // namespace exits
 
-std::vector<EarlyExit> early_exits(const System& system) {
+std::vector<EarlyExit> early_exits(const System& given) {
+  const auto ordered = exits::with_loops_first(given);
+  const System& system = ordered ? *ordered : given;
   std::vector<EarlyExit> result;
   for (std::size_t t = 0; t < system.tensors.size(); ++t) {
     const auto loop = exits::flag_loop(system, TensorId(t));
@@ -515,7 +432,9 @@ std::vector<EarlyExit> early_exits(const System& system) {
   return result;
 }
 
-std::vector<LostExit> lost_exits(const System& system) {
+std::vector<LostExit> lost_exits(const System& given) {
+  const auto ordered = exits::with_loops_first(given);
+  const System& system = ordered ? *ordered : given;
   std::vector<LostExit> result;
   for (std::size_t t = 0; t < system.tensors.size(); ++t) {
     const auto loop = exits::flag_loop(system, TensorId(t));
@@ -530,15 +449,18 @@ std::vector<LostExit> lost_exits(const System& system) {
 }
 
 System copy_results(const System& system) {
-  System result = system;
+  System result = exits::with_loops_first(system).value_or(system);
+  bool changed = false;
   for (std::size_t t = 0; t < system.tensors.size(); ++t) {
     const auto loop = exits::flag_loop(result, TensorId(t));
     const auto known = [](const std::optional<std::int64_t>& value) { return value.has_value(); };
     if (!loop || std::ranges::all_of(loop->around, known)) continue;
     exits::ExitAnalysis analysis(result, *loop, TensorId(t));
-    if (analysis.run()) result = exits::copy_results(result, *loop, analysis.axes(), analysis.last());
+    if (!analysis.run()) continue;
+    result = exits::copy_results(result, *loop, analysis.axes(), analysis.last());
+    changed = true;
   }
-  return result;
+  return changed ? result : system;
 }
 
 }  // namespace cyclotron::recurrence

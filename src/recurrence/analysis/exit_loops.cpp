@@ -1,7 +1,10 @@
 #include "exit_loops.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
+
+#include <cyclotron/support/overloaded.hpp>
 
 namespace cyclotron::recurrence::exits {
 
@@ -19,9 +22,6 @@ std::optional<std::size_t> only_variable(const Affine& form) {
   return found;
 }
 
-namespace {
-
-/// Of an index by the constraints that name it alone.
 Interval interval_of(const std::vector<Constraint>& conjunction, std::size_t variable) {
   Interval result;
   for (const auto& constraint : conjunction) {
@@ -34,8 +34,6 @@ Interval interval_of(const std::vector<Constraint>& conjunction, std::size_t var
   }
   return result;
 }
-
-}  // namespace
 
 Interval interval_of(const Equation& equation, std::size_t variable) {
   Interval result{far, -far};
@@ -92,6 +90,84 @@ std::optional<Loop> flag_loop(const System& system, TensorId flag) {
     if (auto loop = loop_of(equation)) return loop;
   }
   return std::nullopt;
+}
+
+namespace {
+
+/// Puts the indices of an equation in another order.
+class Reordering {
+ public:
+  /// `places`: the new one of each index.
+  Reordering(System& system, std::vector<std::size_t> places) : system_(system), places_(std::move(places)) {}
+
+  void apply(Equation& equation) {
+    auto names = equation.indices;
+    for (std::size_t v = 0; v < names.size(); ++v) equation.indices[places_[v]] = std::move(names[v]);
+    for (Affine& form : equation.index) reorder(form);
+    reorder(equation.domain);
+    equation.expr = reordered(equation.expr);
+  }
+
+ private:
+  void reorder(Affine& form) const {
+    const auto old = form.coefficients;
+    form.coefficients.resize(std::max(old.size(), places_.size()));
+    for (std::size_t v = 0; v < places_.size(); ++v)
+      form.coefficients[places_[v]] = v < old.size() ? old[v] : 0;
+  }
+
+  void reorder(Region& region) const {
+    for (auto& conjunction : region) {
+      for (Constraint& constraint : conjunction) reorder(constraint.form);
+    }
+  }
+
+  ExprId reordered(ExprId id) {
+    if (const auto known = known_.find(id); known != known_.end()) return known->second;
+    Expr expr = system_.at(id);
+    std::visit(Overloaded{[](const Constant&) {}, [&](Index& index) { reorder(index.form); },
+                          [&](Access& access) {
+                            for (Affine& form : access.index) reorder(form);
+                          },
+                          [&](Apply& apply) {
+                            for (ExprId& operand : apply.operands) operand = reordered(operand);
+                          },
+                          [&](Reduce& reduce) {
+                            reorder(reduce.domain);
+                            reduce.body = reordered(reduce.body);
+                          }},
+               expr.node);
+    system_.exprs.push_back(std::move(expr));
+    return known_[id] = ExprId(system_.exprs.size() - 1);
+  }
+
+  System& system_;
+  std::vector<std::size_t> places_;
+  std::map<ExprId, ExprId> known_;
+};
+
+}  // namespace
+
+std::optional<System> with_loops_first(const System& system) {
+  std::set<std::string> of_loops;
+  for (std::size_t t = 0; t < system.tensors.size(); ++t) {
+    if (const auto loop = flag_loop(system, TensorId(t)))
+      of_loops.insert(loop->names.begin(), loop->names.end());
+  }
+  std::optional<System> result;
+  for (std::size_t e = 0; e < system.equations.size(); ++e) {
+    const Equation& equation = system.equations[e];
+    std::vector<std::size_t> first, last;
+    for (std::size_t v = 0; v < equation.indices.size(); ++v)
+      (pinned(equation, v) && !of_loops.contains(equation.indices[v]) ? last : first).push_back(v);
+    if (first.empty() || last.empty() || last.front() > first.back()) continue;
+    std::vector<std::size_t> places(equation.indices.size());
+    first.insert(first.end(), last.begin(), last.end());
+    for (std::size_t v = 0; v < first.size(); ++v) places[first[v]] = v;
+    if (!result) result = system;
+    Reordering(*result, std::move(places)).apply(result->equations[e]);
+  }
+  return result;
 }
 
 }  // namespace cyclotron::recurrence::exits

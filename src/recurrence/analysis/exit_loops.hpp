@@ -23,7 +23,8 @@ struct Interval {
   std::int64_t last = far;
 };
 
-/// Of an index by the constraints of the equation that name it alone.
+/// Of an index by the constraints that name it alone, and by those of an equation.
+[[nodiscard]] Interval interval_of(const std::vector<Constraint>& conjunction, std::size_t variable);
 [[nodiscard]] Interval interval_of(const Equation& equation, std::size_t variable);
 
 /// The one value of an index, if it has one.
@@ -45,6 +46,10 @@ struct Loop {
 
 /// The loop of a tensor that may be a flag.
 [[nodiscard]] std::optional<Loop> flag_loop(const System& system, TensorId flag);
+
+/// The system in which an index with one value, that of an element beside others' loops, follows the indices of loops that
+/// flags may end; none where that is so already.
+[[nodiscard]] std::optional<System> with_loops_first(const System& system);
 
 /// Place of a loop's index in a tensor that the loop computes, and of those of the loops around.
 struct Axis {
