@@ -159,3 +159,57 @@ def test_views_that_nothing_changes_and_copies_of_such() -> None:
     expected = (u + 1, u.reshape(2, 6).T + 1, w, u + 1, np.tile(u, (0, 2)))
     for found, wanted in zip(kernel(u), expected, strict=True):
         np.testing.assert_array_equal(found, wanted)
+
+
+WITHOUT_AXES: dict[str, Taken] = {
+    "u[1, ...]": lambda u: u[1, ...],
+    "u[..., 1]": lambda u: u[..., 1],
+    "squeeze": lambda u: cy.squeeze(u[1:2]),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_AXES)
+def test_without_axes_as_numpy(name):
+    """An ellipsis makes an array, of no axes too."""
+    take, u = WITHOUT_AXES[name], np.arange(1.0, 5.0)
+
+    @cy.kernel
+    def changes_array(u):
+        x = take(u)
+        u[1] = 77
+        return x + 0, u
+
+    @cy.kernel
+    def changes_view(u):
+        x = take(u)
+        x += 5
+        x[...] = x * 2
+        return x + 0, u
+
+    x, changed = changes_array(u)
+    assert x == 77
+    np.testing.assert_array_equal(changed, [1, 77, 3, 4])
+    x, changed = changes_view(u)
+    assert x == 14
+    np.testing.assert_array_equal(changed, [1, 14, 3, 4])
+
+
+def test_reshaped_without_axes_is_refused_where_it_changes():
+    @cy.kernel
+    def kernel(u):
+        x = u[:1].reshape(())
+        x += 5
+        return x + 0, u
+
+    with pytest.raises(cy.TraceError, match="CYC111"):
+        kernel(np.arange(3.0))
+
+
+def test_a_list_of_numbers_that_do_not_fit_is_refused():
+    @cy.kernel
+    def kernel(u):
+        u[:] = [1, 400]
+        return u
+
+    with pytest.raises(cy.ShapeError, match="the constant 400 does not fit arrays of dtype int8"):
+        kernel(np.array([1, 2], dtype="int8"))

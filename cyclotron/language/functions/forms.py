@@ -99,7 +99,8 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
     out = single if axis is None else axes_of(axis, a.ndim, "squeeze")
     if not set(out) <= set(single):
         raise unfit(f"`squeeze` leaves out {out} of shape {text(sizes)}", "name axes of one element")
-    return a[tuple(0 if n in out else slice(None) for n in range(a.ndim))]
+    key = (*(0 if n in out else slice(None) for n in range(a.ndim)), ...)
+    return a[key]
 
 
 @numpy_function(np.moveaxis, role="whole arrays")

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from cyclotron.language.values import broadcasting
 from cyclotron.language.values.affine import Affine, Constraint, Index
 from cyclotron.language.values.array import LazyArray, SymbolicArray, View, combine, operand
@@ -32,7 +34,7 @@ from cyclotron.language.values.nodes import (
 )
 from cyclotron.language.values.products import matmul
 from cyclotron.language.values.region import Conjunction, is_empty
-from cyclotron.language.values.scalar_type import check_fit, check_storable, promote
+from cyclotron.language.values.scalar_type import ScalarType, check_fit, check_storable, promote
 from cyclotron.language.values.scalars import check_adopted, choose_by_indices, converted
 from cyclotron.language.values.source_span import here, shape_error
 from cyclotron.language.values.subscripts import Pick
@@ -52,8 +54,15 @@ def assign(target: View, value: object) -> None:
     broadcasting.check_fits(array.shape, target.shape)
     check_storable(array.dtype_name, target.dtype_name)
     check_adopted(array.dtype_name if array.shape else array.at(()), target.tensor)
-    check_fit([array.type], target.dtype_name)
+    check_fit(_numbers_of(value) or [array.type], target.dtype_name)
     _Statement(target, array).record(None)
+
+
+def _numbers_of(value: object) -> list[ScalarType]:
+    """The ends of a list's whole numbers, which NumPy converts to the dtype of the target one by one."""
+    numbers = np.asarray(value) if isinstance(value, (list, tuple)) else np.empty(0)
+    ends = (int(numbers.min()), int(numbers.max())) if numbers.size and numbers.dtype.kind == "i" else ()
+    return [ScalarType("int64", True, (end, end)) for end in ends]
 
 
 def grow(target: View, value: object, *, negative: bool, is_loop: bool = False) -> None:
@@ -133,7 +142,7 @@ def array(value: Any, *, name: str) -> Any:
     if isinstance(value, LazyArray):
         first = len(active_recorder().statements)
         tensor = new_array(value, name)
-        tensor.is_number, tensor.fixed = not value.shape, value.fixed
+        tensor.is_number, tensor.fixed = not value.shape and value.viewed is None, value.fixed
         if value.chosen is not None:
             tensor.owner.bind({tensor: name}, {tensor: value.chosen.sources}, first, choice=value.chosen)
         elif value.viewed is not None:

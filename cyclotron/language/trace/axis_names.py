@@ -38,7 +38,7 @@ def name_axes(trace: Trace) -> None:
         isinstance(index, FoldIndex) for s in trace.statements for index in _reduced(s.value)
     ):
         return
-    if _has_loops(trace):
+    if any(_is_written(i) for s in trace.statements for i in (*s.loops, *_reduced(s.value))):
         axes = _axis_names(trace)
         folds = _fold_names(trace, axes)
     else:
@@ -57,10 +57,6 @@ def name_axes(trace: Trace) -> None:
         for index in reduced:
             index.name = index.name or _free(taken)
             taken.add(index.name)
-
-
-def _has_loops(trace: Trace) -> bool:
-    return any(_is_written(i) for s in trace.statements for i in (*s.loops, *_reduced(s.value)))
 
 
 def _followed(trace: Trace) -> tuple[dict[Tensor, list[str]], dict[Index, str]]:

@@ -26,7 +26,7 @@ class Parted(Choose):
     """A test of data that is made only where a condition on indices holds; elsewhere its result is known."""
 
     def __init__(self, condition: Condition, data: Element, elsewhere: bool) -> None:
-        super().__init__(condition, data, _bool(elsewhere), here())
+        super().__init__(condition, data, explicit_cast(Constant(elsewhere, here()), "bool"), here())
         self.elsewhere = elsewhere
 
 
@@ -180,10 +180,6 @@ def _data(test: Element | Condition, stops_at: bool) -> Element | None:
     if isinstance(test, Condition):
         return None
     return test.then if isinstance(test, Parted) and test.elsewhere is stops_at else test
-
-
-def _bool(value: bool) -> Element:
-    return explicit_cast(Constant(value, here()), "bool")
 
 
 def _of_several(shape: Any) -> TraceError:

@@ -301,7 +301,10 @@ def outputs(**tensors: object) -> dict[str, Tensor]:
         if isinstance(value, PartialArray):
             raise value.refused()
         if not isinstance(value, (SymbolicArray, Element, np.ndarray, *_NUMBERS)):
-            raise _bad_output(f"`{name}` is returned but is no array and no number")
+            message = f"`{name}` is returned but is no array and no number"
+            raise trace_error(
+                "CYC114", message, help="return arrays and numbers, e.g. `X, s`, `cy.array([s, t])`"
+            )
         tensor = value if isinstance(value, SymbolicTensor) else new_array(operand(value), name)
         unchanged = tensor.is_input and tensor not in {statement.target for statement in trace.statements}
         again = builtins.any(tensor is other for other in result.values())
@@ -317,10 +320,6 @@ def outputs(**tensors: object) -> dict[str, Tensor]:
     _rename(trace, result)
     trace.outputs = result
     return result
-
-
-def _bad_output(message: str) -> TraceError:
-    return trace_error("CYC114", message, help="return arrays and numbers, e.g. `X, s`, `cy.array([s, t])`")
 
 
 def _rename(trace: Trace, result: dict[str, Tensor]) -> None:

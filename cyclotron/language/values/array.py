@@ -45,6 +45,7 @@ from cyclotron.language.values.subscripts import (
     has_bounds_of_data,
     has_places,
     in_cases,
+    keys_of,
     subscripted,
 )
 from cyclotron.support.dtypes import ADDED, kind_of
@@ -486,7 +487,8 @@ class View(SymbolicArray):
         picks, shape = subscripted(self.name, self.shape, key)
         self.check_inside(picks)
         view = self.taken(picks, shape)
-        return view if view.shape else view.at(())
+        is_array = view.shape or any(one is Ellipsis for one in keys_of(key))  # as NumPy's
+        return view if is_array else view.at(())
 
     def __setitem__(self, key: object, value: object) -> None:
         self.check_writable()

@@ -19,7 +19,7 @@ from cyclotron.language.values.numpy_functions import ufunc as of_ufunc
 from cyclotron.language.values.operations import element
 from cyclotron.language.values.scalar_type import check_storable
 from cyclotron.language.values.source_span import shape_error, trace_error
-from cyclotron.language.values.subscripts import has_bounds_of_data
+from cyclotron.language.values.subscripts import has_bounds_of_data, keys_of
 from cyclotron.support.errors import TraceError
 
 Bound = tuple[int, Any, Any]
@@ -256,8 +256,7 @@ def _inside(shape: Sequence[Any], bounds: Sequence[Bound]) -> SymbolicArray:
 
 def without_bounds(key: object, kinds: type) -> Any:
     """The subscripts with whole axes in place of slices with such bounds."""
-    keys = key if isinstance(key, tuple) else (key,)
-    return tuple(slice(None) if has_bounds_of_data(one, kinds) else one for one in keys)
+    return tuple(slice(None) if has_bounds_of_data(one, kinds) else one for one in keys_of(key))
 
 
 def _spread(key: object, ndim: int) -> list[object]:

@@ -12,6 +12,7 @@ from cyclotron.language.values.blocked import Blocked
 from cyclotron.language.values.context import active_recorder
 from cyclotron.language.values.dispatch import IN_PLACE, Arithmetic
 from cyclotron.language.values.source_span import trace_error
+from cyclotron.language.values.subscripts import keys_of
 from cyclotron.support.errors import TraceError
 
 _UNNAMED = "constant"
@@ -147,8 +148,7 @@ def _is_array(value: Any) -> bool:
 
 def _is_symbolic(key: Any) -> bool:
     """Return whether a subscript speaks of indices of loops, or of data."""
-    keys = key if isinstance(key, tuple) else (key,)
-    parts = (part for one in keys for part in (_bounds(one) if isinstance(one, slice) else (one,)))
+    parts = (part for one in keys_of(key) for part in (_bounds(one) if isinstance(one, slice) else (one,)))
     return any(
         bool(part.terms) if isinstance(part, Affine) else isinstance(part, Arithmetic) for part in parts
     )

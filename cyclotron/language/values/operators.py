@@ -41,10 +41,6 @@ class Operator:
     typing: Typing = "same"
 
 
-def _cast(dtype: str) -> Callable[[Any], Any]:
-    return lambda a: np.asarray(a).astype(dtype)
-
-
 def _normalized_index(index: Any, size: Any) -> Any:
     outside = (np.asarray(index) < -size) | (np.asarray(index) >= size)
     if np.any(outside):
@@ -80,7 +76,7 @@ def _numpy_function(entry: _core.Operator) -> Callable[..., Any]:
     if entry.name in _ON_SCALARS:
         return _ON_SCALARS[entry.name]
     if entry.typing == "cast":
-        return _cast(entry.name.removeprefix("to_"))
+        return lambda a: np.asarray(a).astype(entry.name.removeprefix("to_"))
     if entry.family == "reduction":
         return _itself
     called = re.match(r"np\.(\w+)\(", entry.numpy)

@@ -55,7 +55,7 @@ def subscripted(name: str, shape: Shape, key: object) -> tuple[tuple[Pick, ...],
     TraceError
         CYC107 for subscripts that are arrays, CYC103 for ones that are not affine, CYC108 for too many.
     """
-    keys = key if isinstance(key, tuple) else (key,)
+    keys = keys_of(key)
     for one in keys:
         _refuse_data(name, one)
     axes = sum(one is not None and one is not Ellipsis for one in keys)
@@ -107,9 +107,14 @@ def check_inside(name: str, places: Sequence[tuple[Affine, Size]]) -> None:
                 )
 
 
+def keys_of(key: Any) -> tuple[Any, ...]:
+    """The subscripts, of one too."""
+    return key if isinstance(key, tuple) else (key,)
+
+
 def in_cases(key: object) -> list[tuple[Region, Any]]:
     """Subscripts by the cases of those that are affine in cases, with the regions of these; else none."""
-    keys = key if isinstance(key, tuple) else (key,)
+    keys = keys_of(key)
     if not any(isinstance(one, Piecewise) for one in keys):
         return []
     found: list[tuple[Region, tuple[Any, ...]]] = [(EVERYWHERE, ())]
@@ -247,13 +252,10 @@ def is_place(key: object) -> bool:
 
 def has_places(key: object) -> bool:
     """Return whether some subscripts are data: arrays or elements."""
-    keys = key if isinstance(key, tuple) else (key,)
-    return any(is_array(one) or is_place(one) for one in keys)
+    return any(is_array(one) or is_place(one) for one in keys_of(key))
 
 
 def has_bounds_of_data(key: object, kinds: type | tuple[type, ...] = Arithmetic) -> bool:
     """Return whether slices among subscripts have bounds that are data."""
-    keys = key if isinstance(key, tuple) else (key,)
-    return any(
-        isinstance(bound, kinds) for one in keys if isinstance(one, slice) for bound in (one.start, one.stop)
-    )
+    slices = [one for one in keys_of(key) if isinstance(one, slice)]
+    return any(isinstance(bound, kinds) for one in slices for bound in (one.start, one.stop))

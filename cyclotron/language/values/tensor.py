@@ -28,10 +28,11 @@ from cyclotron.language.values.subscripts import (
     has_bounds_of_data,
     in_cases,
     is_place,
+    keys_of,
     subscript_form,
 )
 
-_OF_ARRAYS = (slice, Array, np.ndarray, list)
+_OF_ARRAYS = (slice, type(...), type(None), Array, np.ndarray, list)
 
 
 @in_place(update_in_place)
@@ -87,16 +88,14 @@ class SymbolicTensor(Tensor, SymbolicArray):
 
     def _names_an_element(self, key: object) -> bool:
         """Return whether subscripts give one element, or are wrong for it."""
-        keys = key if isinstance(key, tuple) else (key,)
-        if any(
-            isinstance(one, _OF_ARRAYS) or one is Ellipsis or one is None or is_place(one) for one in keys
-        ):
+        keys = keys_of(key)
+        if any(isinstance(one, _OF_ARRAYS) or is_place(one) for one in keys):
             return False
         return self.blocked or len(keys) >= self.ndim
 
     def subscripts(self, key: object) -> tuple[Affine, ...]:
         """Check subscripts and return them as affine forms; negative numbers count from the end."""
-        keys = key if isinstance(key, tuple) else (key,)
+        keys = keys_of(key)
         if len(keys) != self.ndim:
             raise trace_error(
                 "CYC108",
