@@ -420,26 +420,26 @@ class ExitAnalysis {
 
 }  // namespace exits
 
-std::vector<EarlyExit> early_exits(const System& given) {
-  const auto ordered = exits::with_loops_first(given);
-  const System& system = ordered ? *ordered : given;
+std::vector<EarlyExit> early_exits(const System& system) {
+  const auto ordered = exits::with_loops_first(system);
+  const System& seen = ordered ? *ordered : system;
   std::vector<EarlyExit> result;
-  for (std::size_t t = 0; t < system.tensors.size(); ++t) {
-    const auto loop = exits::flag_loop(system, TensorId(t));
+  for (std::size_t t = 0; t < seen.tensors.size(); ++t) {
+    const auto loop = exits::flag_loop(seen, TensorId(t));
     if (!loop) continue;
-    if (auto exit = exits::ExitAnalysis(system, *loop, TensorId(t)).run()) result.push_back(std::move(*exit));
+    if (auto exit = exits::ExitAnalysis(seen, *loop, TensorId(t)).run()) result.push_back(std::move(*exit));
   }
   return result;
 }
 
-std::vector<LostExit> lost_exits(const System& given) {
-  const auto ordered = exits::with_loops_first(given);
-  const System& system = ordered ? *ordered : given;
+std::vector<LostExit> lost_exits(const System& system) {
+  const auto ordered = exits::with_loops_first(system);
+  const System& seen = ordered ? *ordered : system;
   std::vector<LostExit> result;
-  for (std::size_t t = 0; t < system.tensors.size(); ++t) {
-    const auto loop = exits::flag_loop(system, TensorId(t));
+  for (std::size_t t = 0; t < seen.tensors.size(); ++t) {
+    const auto loop = exits::flag_loop(seen, TensorId(t));
     if (!loop) continue;
-    exits::ExitAnalysis analysis(system, *loop, TensorId(t));
+    exits::ExitAnalysis analysis(seen, *loop, TensorId(t));
     if (analysis.run()) continue;
     const auto because = analysis.obstacle();
     auto outer = because ? std::string() : analysis.bounded_by();
