@@ -20,14 +20,6 @@ def unsupported_dtype(h):  # error: CYC120
 
 
 @cy.kernel
-def undecided(x, n):
-    X = cy.empty(4)  # error: CYC120
-    for i in range(4):
-        X[i] = x[i]
-    return X
-
-
-@cy.kernel
 def choice_by_number(x):
     X = cy.empty_like(x)
     for i in range(4):

@@ -34,7 +34,7 @@ from cyclotron.language.values.operations import apply, element
 from cyclotron.language.values.operators import DTYPES, USUAL_DTYPES
 from cyclotron.language.values.scalar_type import ScalarType
 from cyclotron.language.values.scalars import check_adopted, check_dtypes, converted, stored
-from cyclotron.language.values.source_span import here, shape_error, trace_error
+from cyclotron.language.values.source_span import here, trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
 from cyclotron.support.dtypes import ADDED
 from cyclotron.support.errors import NO_SPAN, ShapeError, Span, TraceError
@@ -535,15 +535,8 @@ def _check_tiles(what: str, dtype: str, span: Span) -> None:
 
 
 def default_dtype(inputs: Sequence[str]) -> str:
-    """The dtype of a tensor that is declared without one: that of the inputs; float64 without inputs."""
-    different = list(dict.fromkeys(inputs)) or ["float64"]
-    if len(different) > 1:
-        raise shape_error(
-            "CYC120",
-            f"a tensor is declared without dtype, and the inputs have {' and '.join(different)}",
-            help=f'give it a dtype, e.g. `dtype="{different[0]}"`, or use `cy.empty_like`',
-        )
-    return different[0]
+    """The dtype of a tensor that is declared without one: that of all inputs, or else NumPy's float64."""
+    return inputs[0] if len(set(inputs)) == 1 else "float64"
 
 
 def active_trace() -> Trace:
