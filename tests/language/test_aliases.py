@@ -252,3 +252,70 @@ def test_names_apart_mean_what_numpy_makes_of_them(kernel: cy.Kernel) -> None:
 
 def test_arrays_that_are_rebound_may_share() -> None:
     check(conjugate_gradients, np.array([[1.0, 2.0], [2.0, 3.0]]), np.array([1.0, 2.0]), 2)
+
+
+@cy.kernel
+def another_array(u, A):
+    x = A[0]
+    for k in range(2):
+        x = x + (k + 1)
+    return x, u, A
+
+
+@cy.kernel
+def another_array_of_a_list(u, A):
+    x = [u, A][0]
+    for k in range(3):
+        if k > 1:
+            x = x - k
+    return x, u, A
+
+
+@cy.kernel
+def another_array_of_a_dictionary(u, A):
+    x = {"u": u}["u"]
+    for r in u:
+        x = x + r
+    return x, u, A
+
+
+@cy.kernel
+def the_same_array(u, A):
+    x = A[0]
+    for r in u:
+        x += r
+    return x, u, A
+
+
+@pytest.mark.parametrize(
+    "kernel", [another_array, another_array_of_a_list, another_array_of_a_dictionary, the_same_array]
+)
+def test_loops_that_add_to_arrays_that_the_text_does_not_tell(kernel):
+    """`x = x + e` is no sum in place then."""
+    check(kernel, np.arange(3.0), np.arange(6.0).reshape(2, 3))
+
+
+def test_an_array_after_one_branch_alone_another_is_refused():
+    @cy.kernel
+    def kernel(u, A):
+        x = A[0]
+        for k in range(3):
+            if u[k] > 1:
+                x = x + k
+            else:
+                x += 2
+        return x, A
+
+    with pytest.raises(cy.TraceError, match="CYC111"):
+        kernel(np.arange(3.0), np.ones((2, 3)))
+
+
+def test_two_names_of_a_part_of_a_new_array():
+    @cy.kernel
+    def kernel(u):
+        x = cy.stack([u, u])[0]
+        y = x
+        y += 1
+        return x, u
+
+    check(kernel, np.arange(3.0))

@@ -201,16 +201,12 @@ def _before(a: Sequence[Element], b: Sequence[Element]) -> Element:
     """The condition that elements come before others: by the first of each, NaNs last, then by the next."""
     less = apply("less", a[0], b[0])
     if a[0].type.kind == "f":
-        less = apply(
-            "logical_or", less, apply("logical_and", apply("is_nan", b[0]), apply("equal", a[0], a[0]))
-        )
+        before_nan = apply("logical_and", apply("is_nan", b[0]), apply("equal", a[0], a[0]))
+        less = apply("logical_or", less, before_nan)
     if len(a) == 1:
         return less
-    return apply(
-        "logical_or",
-        less,
-        apply("logical_and", apply("logical_not", _before(b[:1], a[:1])), apply("less", a[1], b[1])),
-    )
+    next_less = apply("logical_and", apply("logical_not", _before(b[:1], a[:1])), apply("less", a[1], b[1]))
+    return apply("logical_or", less, next_less)
 
 
 def _smaller(own: Sequence[Element], other: Sequence[Element], number: int) -> Element:

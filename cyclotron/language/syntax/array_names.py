@@ -210,9 +210,9 @@ class ArrayNames:
 
     def is_view(self, node: ast.AST) -> bool:
         """Return whether an expression is a name or a part of an array, which stays a part of it."""
-        return isinstance(node, ast.Name | ast.Subscript) or (
-            isinstance(node, ast.Attribute) and node.attr == "T"
-        )
+        if isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr == "T"):
+            return self.is_view(node.value)
+        return isinstance(node, ast.Name)
 
     def _is_of_arrays(self, node: ast.AST) -> bool:
         """Return whether only a kernel with whole-array statements has this in its text."""

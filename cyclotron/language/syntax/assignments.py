@@ -42,7 +42,8 @@ def computed(state: RewriteState, target: ast.expr, value: ast.expr, *, apart: b
     if apart and isinstance(target, ast.Subscript):
         target = target.value
     named = target.id if isinstance(target, ast.Name) else ""
-    may_be_array = not state.arrays.is_view(value) and state.arrays.may_be_array(value)
+    whole = value.value if isinstance(value, ast.Subscript) else value  # a part of a new array may be one
+    may_be_array = not state.arrays.is_view(value) and state.arrays.may_be_array(whole)
     parts = state.arrays.may_part(named, value)
     is_new = named and (may_be_array or parts or _is_of_places(state, value) or may_be_of_host(state, value))
     return new_array(state, rewritten, named) if is_new else rewritten

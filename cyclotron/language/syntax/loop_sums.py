@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from cyclotron.language.syntax.array_names import ArrayNames
 
 
+class Renewed(ast.AugAssign):
+    """`acc = acc + e` as `acc += e`: of an array, which the text may not tell, the name gets another one."""
+
+    renews: bool | None = True  # None: in one of two branches
+
+
 def loop_sums(body: Sequence[ast.stmt], arrays: ArrayNames) -> dict[str, ast.AugAssign] | None:
     """The statements of a body by the names they add to; None where it does anything else.
 
@@ -56,7 +62,10 @@ def _either(node: ast.If, then: ast.AugAssign | None, other: ast.AugAssign | Non
     like = then or other
     assert like is not None
     value = ast.copy_location(ast.IfExp(node.test, *values), like)
-    return ast.copy_location(ast.AugAssign(target=like.target, op=ast.Add(), value=value), like)
+    kinds = {getattr(one, "renews", False) for one in (then, other) if one}
+    new = Renewed(target=like.target, op=ast.Add(), value=value)
+    new.renews = kinds.pop() if len(kinds) == 1 else None
+    return ast.copy_location(new, like)
 
 
 def _term(statement: ast.AugAssign | None, like: ast.AST) -> ast.expr:
@@ -79,5 +88,5 @@ def _in_place(statement: ast.stmt, arrays: ArrayNames) -> ast.stmt:
         return statement
     if left.id != target.id or target.id in arrays:
         return statement
-    new = ast.AugAssign(target=target, op=statement.value.op, value=statement.value.right)
+    new = Renewed(target=target, op=statement.value.op, value=statement.value.right)
     return ast.copy_location(new, statement)

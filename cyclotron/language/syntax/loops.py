@@ -382,6 +382,8 @@ def _local_sums(
         named = words(name=target)
         if isinstance(statement.op, ast.Sub):
             named += words(negative=True)
+        renews = getattr(statement, "renews", False)
+        named += [] if renews is False else words(renews=renews)
         value = call(state.il, "added", [first, total], named)
         state.names.store(target, symbolic=True)
         new = ast.Assign(targets=[name(target, store=True)], value=value)

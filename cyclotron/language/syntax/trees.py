@@ -99,10 +99,8 @@ def name(identifier: str, *, store: bool = False) -> ast.Name:
 
 def words(**values: ast.expr | str | bool) -> list[ast.keyword]:
     """The nodes of `name=value`, of values that are no nodes as constants."""
-    nodes = (
-        (one, value if isinstance(value, ast.expr) else ast.Constant(value)) for one, value in values.items()
-    )
-    return [ast.keyword(arg=one, value=node) for one, node in nodes]
+    nodes = {one: v if isinstance(v, ast.expr) else ast.Constant(v) for one, v in values.items()}
+    return [ast.keyword(arg=one, value=node) for one, node in nodes.items()]
 
 
 def pairs(names: Mapping[str, str]) -> list[ast.keyword]:

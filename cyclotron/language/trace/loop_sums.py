@@ -23,8 +23,10 @@ from cyclotron.language.values.tensor import SymbolicTensor
 _NUMBERS = (Element, int, float, complex, np.generic)
 
 
-def loop_sum(value: Any, total: Any, *, name: str, negative: bool = False) -> Any:
+def loop_sum(value: Any, total: Any, *, name: str, negative: bool = False, renews: Any = False) -> Any:
     """``r = il.added(r, il.sum(...), name="r")``: what a loop of `r += e` makes of a number or an array.
+
+    One of `r = r + e`, which `renews` the name, makes another array; None: in one of two branches.
 
     Raises
     ------
@@ -38,7 +40,11 @@ def loop_sum(value: Any, total: Any, *, name: str, negative: bool = False) -> An
     if isinstance(total, LazyArray) and total.terms_by_data and total.shape:
         _check_shape(name, operand(value).shape, total.shape)
     is_array = isinstance(value, SymbolicArray) and not isinstance(value, LazyArray)
-    if not is_array or (isinstance(value, SymbolicTensor) and value.is_number):
+    is_array = is_array and not (isinstance(value, SymbolicTensor) and value.is_number)
+    if is_array and renews is None:
+        message = f"`{name}` is another array after one branch, and changed in place in the other"
+        raise trace_error("CYC111", message, help=f"write `{name} += ...` in both")
+    if renews or not is_array:
         if _changes_nothing(total, value):
             return value
         total = _as_added(total, value, negative)
