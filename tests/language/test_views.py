@@ -213,3 +213,29 @@ def test_a_list_of_numbers_that_do_not_fit_is_refused():
 
     with pytest.raises(cy.ShapeError, match="the constant 400 does not fit arrays of dtype int8"):
         kernel(np.array([1, 2], dtype="int8"))
+
+
+@pytest.mark.parametrize("take", [cy.flip, lambda u: cy.swapaxes(u[None], 0, 1), lambda u: u[::-1]])
+def test_a_view_of_a_chosen_array_is_refused_where_it_changes(take):
+    @cy.kernel
+    def kernel(u, v):
+        y = take(u * 1 if u[0] > 1 else v)
+        y += 1
+        return v
+
+    with pytest.raises(cy.TraceError, match="CYC111"):
+        kernel(np.arange(3.0), np.arange(3.0))
+
+
+def test_terms_that_data_leave_out_keep_a_negative_zero():
+    @cy.kernel
+    def kernel(v):
+        y = v[0]
+        for k in range(2):
+            if v[k]:
+                y += k
+        return y
+
+    for dtype in ("float32", "float64"):
+        assert np.signbit(kernel(np.array([-0.0, 0.0], dtype)))
+    assert kernel(np.array([-0.0, 2.0])) == 1

@@ -602,7 +602,7 @@ class LazyArray(SymbolicArray):
 
     def viewing(self, array: SymbolicArray) -> LazyArray:
         """The same elements, which in Python are a view of those of an array."""
-        self.viewed = held_tensor(array)
+        self.viewed, self.chosen = held_tensor(array), array.chosen if isinstance(array, LazyArray) else None
         return self
 
     def at(self, index: Sequence[Affine]) -> Element:

@@ -118,7 +118,7 @@ class ScalarView(np.ndarray):
             _assign_by_bounds(self, key, value)
         else:  # arrays without axes, as arguments too, wrap around where NumPy's scalars are refused
             require_unmasked(value)
-            whole = isinstance(value, np.integer) or (isinstance(value, Value) and not value.ndim)
+            whole = isinstance(value, np.integer | np.floating | Value) and not value.ndim
             if isinstance(value, np.ndarray) and np.may_share_memory(self, value):
                 value = value.copy()  # NumPy's `u[::2] = u[:3]` reads some that it has written
             super().__setitem__(_with_numbers(key), np.asarray(value) if whole else value)
