@@ -31,7 +31,8 @@ def loop_sum(value: Any, total: Any, *, name: str, negative: bool = False, renew
     Raises
     ------
     TraceError
-        CYC113 if `e` reads the array: it may change between the iterations.
+        CYC113 if `e` reads the array: it may change between the iterations; CYC111 if one of two branches
+        changes it, and the other renews the name.
     ShapeError
         CYC122 if data tell whether arrays are added to a number.
     """
