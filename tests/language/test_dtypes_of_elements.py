@@ -113,3 +113,18 @@ def sums(a):
 @pytest.mark.parametrize("dtype", DTYPES[1:5])
 def test_literals_that_sums_start_with(dtype: str) -> None:
     check(sums, np.array(VALUES, dtype=dtype))
+
+
+@pytest.mark.parametrize("n", [np.arange(4), np.arange(4, dtype="float32"), np.arange(4) > 1])
+def test_arrays_beside_inputs_of_several_dtypes_have_numpys(n):
+    @cy.kernel
+    def kernel(x, n):
+        y, z = cy.zeros(4), cy.ones((2, 4))
+        for i in range(4):
+            y[i] = x[i] * 0.3 + n[i]
+        return y, z
+
+    x = np.arange(4, dtype="float64")
+    for found, expected in zip(kernel(x, n), (x * 0.3 + n, np.ones((2, 4))), strict=True):
+        assert found.dtype == np.float64
+        np.testing.assert_array_equal(found, expected)

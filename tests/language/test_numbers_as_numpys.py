@@ -347,21 +347,6 @@ def test_fractions_are_not_lost_where_no_dtype_was_asked_for(kernel):
     assert whole_ones(np.arange(4)).tolist() == [0, 2, 2, 2]
 
 
-@pytest.mark.parametrize("n", [np.arange(4), np.arange(4, dtype="float32"), np.arange(4) > 1])
-def test_arrays_beside_inputs_of_several_dtypes_have_numpys(n):
-    @cy.kernel
-    def kernel(x, n):
-        y, z = cy.zeros(4), cy.ones((2, 4))
-        for i in range(4):
-            y[i] = x[i] * 0.3 + n[i]
-        return y, z
-
-    x = np.arange(4, dtype="float64")
-    for found, expected in zip(kernel(x, n), (x * 0.3 + n, np.ones((2, 4))), strict=True):
-        assert found.dtype == np.float64
-        np.testing.assert_array_equal(found, expected)
-
-
 # Parameters that are Cyclotron's own, or have other names there.
 OWN_PARAMETERS = {
     "empty": "tile", "zeros": "tile", "ones": "tile", "full": "tile", "arange": "start, dtype",
