@@ -352,18 +352,76 @@ Set mentioned(const Set& region, const std::vector<Set>& statements) {
   return {region.context(), result.release()};
 }
 
-/// The option that pieces of domains get loops of their own.
-isl_union_map* separated(const Context& context, std::size_t times) {
-  std::string tuple;
-  for (std::size_t t = 0; t <= times; ++t) tuple += fmt::format("{}t{}", t == 0 ? "" : ", ", t);
-  const auto text = fmt::format("{{ [{}] -> separate[x] : 0 <= x < {} }}", tuple, times);
-  return isl_union_map_read_from_str(context.get(), text.c_str());
+/// The points of a domain in its first dimensions.
+Owned<isl_set> outermost(const Set& domain, std::size_t dimensions) {
+  const auto rest = static_cast<unsigned>(domain.dimensions() - dimensions);
+  return own(domain.context(),
+             isl_set_project_out(domain.copy(), isl_dim_set, static_cast<unsigned>(dimensions), rest));
+}
+
+/// Whether conditions with remainders choose the points.
+bool has_remainders(isl_set* set) {
+  const auto without = [](isl_basic_set* piece, void*) {
+    const auto divisions = isl_basic_set_dim(piece, isl_dim_div);
+    isl_basic_set_free(piece);
+    return divisions > 0 ? isl_stat_error : isl_stat_ok;
+  };
+  return isl_set_foreach_basic_set(set, without, nullptr) != isl_stat_ok;
+}
+
+/// Whether a dimension takes several values, and not all in an interval, for values of those before it.
+bool is_strided(const Context& context, isl_set* set, std::size_t dimension) {
+  const auto position = static_cast<int>(dimension);
+  const auto fixed =
+      own(context, isl_set_plain_get_val_if_fixed(set, isl_dim_set, static_cast<unsigned>(position)));
+  if (!checked(context, isl_val_is_nan(fixed.get()))) return false;
+  return !checked(context, isl_val_is_one(own(context, isl_set_get_stride(set, position)).get()));
+}
+
+/// For each time coordinate, whether isl may not run strided domains of it in one loop, each shifted to the first.
+///
+/// It takes the distances from those at the same outer coordinates (isl_ast_codegen.c, generate_component), and
+/// of domains that have none in common, as one of even rows and one of odd ones, it takes them to be 0: it
+/// would run them out of order.
+std::vector<bool> unshifted(const std::vector<Set>& statements, std::size_t parameters, std::size_t times) {
+  std::vector<bool> result(times);
+  if (statements.size() == 1) return result;
+  const Context& context = statements.front().context();
+  std::vector<Owned<isl_set>> outer;  // in their parameters and the coordinates before t
+  for (const auto& domain : statements) outer.push_back(outermost(domain, parameters));
+  for (std::size_t t = 0; t < times; ++t) {
+    const bool alike =
+        std::ranges::none_of(outer, [](const auto& set) { return has_remainders(set.get()); }) ||
+        std::ranges::all_of(outer, [&](const auto& set) {
+          return checked(context, isl_set_is_equal(set.get(), outer.front().get()));
+        });
+    std::vector<Owned<isl_set>> inner;
+    for (const auto& domain : statements) inner.push_back(outermost(domain, parameters + t + 1));
+    const auto strided = [&](const auto& set) { return is_strided(context, set.get(), parameters + t); };
+    result[t] = !alike && std::ranges::any_of(inner, strided);
+    outer = std::move(inner);
+  }
+  return result;
+}
+
+/// The option that pieces of domains get loops of their own; where they may not be shifted, with a condition
+/// that all times meet, as isl shifts none of which an option speaks.
+isl_union_map* separated(const Context& context, const std::vector<bool>& unshifted, bool all) {
+  constexpr auto least = -(std::int64_t{1} << 31);
+  std::string tuple, options;
+  for (std::size_t t = 0; t <= unshifted.size(); ++t) tuple += fmt::format("{}t{}", t == 0 ? "" : ", ", t);
+  for (std::size_t t = 0; t < unshifted.size(); ++t) {
+    if (!all && !unshifted[t]) continue;
+    const auto condition = unshifted[t] ? fmt::format(" : t{} {} {}", t, all ? ">=" : "<", least) : "";
+    options += fmt::format("{} [{}] -> separate[{}]{}", options.empty() ? "" : ";", tuple, t, condition);
+  }
+  return isl_union_map_read_from_str(context.get(), fmt::format("{{{} }}", options).c_str());
 }
 
 /// The loops that visit a schedule's domain in its order; null where isl fails.
 Owned<isl_ast_node> loop_tree(isl_union_map* schedule, isl_set* known, isl_union_map* options) {
   isl_ast_build* build = isl_ast_build_from_context(isl_set_copy(known));
-  if (options != nullptr) build = isl_ast_build_set_options(build, options);
+  build = isl_ast_build_set_options(build, options);
   const Owned<isl_ast_build> owned(build);
   return Owned<isl_ast_node>(isl_ast_build_node_from_schedule_map(build, isl_union_map_copy(schedule)));
 }
@@ -387,10 +445,13 @@ Node nest_of(const std::vector<Set>& statements, const Set& region, std::size_t 
   const auto known = own(context, isl_set_params(with_parameters(region.copy(), parameters)));
   // One conjunction is in one piece already.
   const bool in_pieces = statements.size() > 1 || isl_set_n_basic_set(statements.front().get()) > 1;
-  auto tree = in_pieces ? loop_tree(ordered.get(), known.get(), separated(context, times)) : nullptr;
+  const auto options = [&] { return separated(context, unshifted(statements, parameters, times), true); };
+  auto tree = in_pieces ? loop_tree(ordered.get(), known.get(), options()) : nullptr;
   if (tree == nullptr) {  // isl fails to separate some domains with strides: these get guards
     if (in_pieces) detail::forgive(context);
-    tree = own(context, loop_tree(ordered.get(), known.get(), nullptr).release());
+    const std::vector<bool> none_shifted(times, true);
+    tree = own(context,
+               loop_tree(ordered.get(), known.get(), separated(context, none_shifted, false)).release());
   }
   Reader reader(context, parameters, times);
   Node result = reader.read(tree.get());

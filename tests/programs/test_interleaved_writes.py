@@ -176,6 +176,24 @@ def test_writes_of_thirds() -> None:
 
 
 @cy.kernel
+def halves_of_the_last_two(u):
+    for _ in range(2):
+        u[::2] = u[2:4]
+        u[1::2] = u[3] + u[0]
+    return cy.einsum("i,j->ij", u, u) + u + u[0]
+
+
+@pytest.mark.parametrize("schedule", [None, cy.Schedule()], ids=["default", "one PE"])
+def test_rows_with_other_halves(schedule: cy.Schedule | None) -> None:
+    """Of loops over even rows and odd ones isl would run some steps out of order."""
+    u = np.arange(1.0, 5.0)
+    expected = by_numpy(halves_of_the_last_two, u.copy())
+    program = halves_of_the_last_two.compile(u, schedule=schedule)
+    for backend in BACKENDS:
+        np.testing.assert_array_equal(cy.run(program, backend=backend).output, expected)
+
+
+@cy.kernel
 def tiles_between_zeros(x):
     X = cy.zeros(16, tile=(2,))
     Y = cy.zeros(16, tile=(2,))

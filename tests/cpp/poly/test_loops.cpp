@@ -223,6 +223,42 @@ TEST(Loops, Strides) {
   expect_exact({"0 <= s < 6 and 0 <= t < 6 and (s + t) mod 2 = 0", "0 <= s < 6 and t = 3"}, 0, 2);
 }
 
+// Of domains with remainders, some of which share no outer coordinates: isl would run them out of order.
+TEST(Loops, StridesOfRowsThatAreApart) {
+  expect_exact({"2 <= s <= 7 and 2 <= t <= 5 and (s + t) mod 2 = 1 and t mod 2 = 0",
+                "1 <= s <= 4 and 1 <= t <= 4 and t mod 2 = 1", "0 <= s <= 4 and 1 <= t <= 6 and t mod 2 = 0",
+                "2 <= s <= 7 and 2 <= t <= 4 and s mod 2 = 0 and t mod 2 = 1",
+                "s = 1 and 1 <= t <= 3 and s mod 2 = 0"},
+               0, 2);
+}
+
+TEST(Loops, RandomStrides) {
+  std::mt19937 random(4);
+  const auto draw = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  for (int round = 0; round < 100; ++round) {
+    const auto parameters = static_cast<std::size_t>(draw(0, 4) == 0);
+    const int modulus = draw(0, 4) == 0 ? 3 : 2;
+    std::vector<std::string> outer{"s", "s", "s", "s + t"};
+    if (parameters == 1) outer.push_back("p + s");
+    Domains domains;
+    for (int statements = draw(2, 7); statements > 0; --statements) {
+      std::vector<std::string> constraints;
+      for (const auto* name : {"s", "t"}) {
+        const int low = draw(0, 2), high = low + (draw(0, 3) == 0 ? 0 : draw(2, 5));
+        constraints.push_back(fmt::format("{} <= {} <= {}", low, name, high));
+      }
+      if (draw(0, 1) == 1) {
+        const auto& form = outer[static_cast<std::size_t>(draw(0, static_cast<int>(outer.size()) - 1))];
+        constraints.push_back(fmt::format("({}) mod {} = {}", form, modulus, draw(0, modulus - 1)));
+      }
+      if (draw(0, 2) > 0) constraints.push_back(fmt::format("t mod {} = {}", modulus, draw(0, modulus - 1)));
+      domains.push_back(fmt::format("{}", fmt::join(constraints, " and ")));
+    }
+    SCOPED_TRACE(fmt::format("{}", fmt::join(domains, "; ")));
+    expect_exact(domains, parameters, 2, parameters == 1 ? "0 <= p <= 3" : "true");
+  }
+}
+
 // isl fails when it is to give each of these pieces loops of its own.
 TEST(Loops, StridesThatAreNotSeparated) {
   const std::string rows = "0 <= t <= 2 and (s mod 2 = 0 or (1 + s) mod 2 = 0 and t > 0)";
