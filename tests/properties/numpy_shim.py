@@ -196,7 +196,9 @@ class Namespace:
         if isinstance(result, np.ndarray):
             result[~np.isfinite(result)] = self._unjudged_parts
             return result
-        return type(result)(self._unjudged_parts) if isinstance(result, complex | np.complexfloating) else result
+        return (
+            type(result)(self._unjudged_parts) if isinstance(result, complex | np.complexfloating) else result
+        )
 
     def _product_in_place(self, result: Any) -> Any:
         """A complex product in the array's own dtype, which is rounded more than its operands are."""
@@ -278,7 +280,7 @@ class Namespace:
 
     @staticmethod
     def _for_stored(array: Any, value: Any) -> Any:
-        """What is added to a part of an array: tiles are changed in their own dtype."""
+        """A value for a part of an array: tiles are changed in their own dtype."""
         narrows = isinstance(array, Tiles) and np.asarray(value).dtype.kind == array.array.dtype.kind
         return np.asarray(value).astype(array.array.dtype)[()] if narrows else value
 
@@ -401,7 +403,7 @@ class _ReadingFirst(ast.NodeTransformer):
     Those in place change tiles in their own dtype.
     """
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.AST]:  # noqa: D102
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.AST]:
         self.generic_visit(node)
         if isinstance(node.target, ast.Subscript):
             array = copy.deepcopy(node.target.value)

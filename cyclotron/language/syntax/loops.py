@@ -369,7 +369,7 @@ def _local_sums(
     read = {part.id for one in (*tests, node.iter) for part in walk(one) if isinstance(part, ast.Name)}
     if addends is None or not read.isdisjoint(addends):
         return None
-    result: list[ast.stmt] = []
+    totals = {}
     for target, statement in addends.items():
         comprehension = ast.comprehension(
             target=name(index, store=True),
@@ -377,14 +377,19 @@ def _local_sums(
             ifs=[copied(test) for test in tests],
             is_async=0,
         )
-        total = state.expressions().reduction(statement, "sum", statement.value, [comprehension])
         first = state.rewrite(ast.copy_location(name(target), statement.target))
+        total = state.expressions().reduction(statement, "sum", statement.value, [comprehension])
+        totals[target] = [first, total]
+    result: list[ast.stmt] = []
+    for target, statement in addends.items():
+        beside = [copied(part) for other, both in totals.items() if other != target for part in both]
         named = words(name=target)
         if isinstance(statement.op, ast.Sub):
             named += words(negative=True)
         renews = getattr(statement, "renews", False)
         named += [] if renews is False else words(renews=renews)
-        value = call(state.il, "added", [first, total], named)
+        named += words(beside=function_of([], ast.List(beside, ast.Load()))) if beside else []
+        value = call(state.il, "added", totals[target], named)
         state.names.store(target, symbolic=True)
         new = ast.Assign(targets=[name(target, store=True)], value=value)
         result.append(located(new, statement))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,16 +24,25 @@ from cyclotron.language.values.tensor import SymbolicTensor
 _NUMBERS = (Element, int, float, complex, np.generic)
 
 
-def loop_sum(value: Any, total: Any, *, name: str, negative: bool = False, renews: Any = False) -> Any:
+def loop_sum(
+    value: Any,
+    total: Any,
+    *,
+    name: str,
+    negative: bool = False,
+    renews: Any = False,
+    beside: Callable[[], Sequence[Any]] = tuple,
+) -> Any:
     """``r = il.added(r, il.sum(...), name="r")``: what a loop of `r += e` makes of a number or an array.
 
-    One of `r = r + e`, which `renews` the name, makes another array; None: in one of two branches.
+    One of `r = r + e`, which `renews` the name, makes another array; None: in one of two branches. `beside`
+    makes the values and sums of the other names that the loop adds to.
 
     Raises
     ------
     TraceError
-        CYC113 if `e` reads the array: it may change between the iterations; CYC111 if one of two branches
-        changes it, and the other renews the name.
+        CYC113 if `e`, or what is beside it, reads the array: it may change between the iterations; CYC111 if
+        one of two branches changes it, and the other renews the name.
     ShapeError
         CYC122 if data tell whether arrays are added to a number.
     """
@@ -53,16 +63,22 @@ def loop_sum(value: Any, total: Any, *, name: str, negative: bool = False, renew
         return computed(made, name=name)
     view = value.whole()
     assert view is not None
-    array = operand(total)
-    for access in accesses(array.at([Affine({}, 0)] * array.ndim)):
-        if access.tensor is view.tensor:
-            sign = "-=" if negative else "+="
-            raise trace_error(
-                "CYC113",
-                f"a loop adds elements of `{view.tensor.name}` to `{name}`, which is a part of it",
-                help=f"write `{name}[...] {sign} ...` in the loop, which changes the array in each iteration",
-            )
+    sign = "-=" if negative else "+="
+    if any(_reads(one, view.tensor) for one in (total, *beside())):
+        raise trace_error(
+            "CYC113",
+            f"a loop adds to `{name}`, which is a part of `{view.tensor.name}`, and reads that array too",
+            help=f"write `{name}[...] {sign} ...` in the loop, which changes the array in each iteration",
+        )
     return value.accumulated(total, negative=negative, is_loop=True)
+
+
+def _reads(value: Any, tensor: SymbolicTensor) -> bool:
+    """Return whether a number or an array is made of elements of a tensor."""
+    if not isinstance(value, (SymbolicArray, Element)):
+        return False
+    array = operand(value)
+    return any(one.tensor is tensor for one in accesses(array.at([Affine({}, 0)] * array.ndim)))
 
 
 def _check_shape(name: str, before: Shape, after: Shape) -> None:
