@@ -359,7 +359,7 @@ Owned<isl_set> outermost(const Set& domain, std::size_t dimensions) {
              isl_set_project_out(domain.copy(), isl_dim_set, static_cast<unsigned>(dimensions), rest));
 }
 
-/// Whether conditions with remainders choose the points.
+/// True where conditions with remainders choose the points.
 bool has_remainders(isl_set* set) {
   const auto without = [](isl_basic_set* piece, void*) {
     const auto divisions = isl_basic_set_dim(piece, isl_dim_div);
@@ -369,7 +369,7 @@ bool has_remainders(isl_set* set) {
   return isl_set_foreach_basic_set(set, without, nullptr) != isl_stat_ok;
 }
 
-/// Whether a dimension takes several values, and not all in an interval, for values of those before it.
+/// True where a dimension takes several values, and not all in an interval, for values of those before it.
 bool is_strided(const Context& context, isl_set* set, std::size_t dimension) {
   const auto position = static_cast<int>(dimension);
   const auto fixed =
