@@ -121,6 +121,10 @@ class DefaultSearch {
     if (choices_.empty()) try_routes();
     if (choices_.empty()) try_turns();
     if (choices_.empty()) {
+      const poly::EffortBudget budget(most_operations_in_need);
+      try_one_pe_in_full();
+    }
+    if (choices_.empty()) {
       if (!first_refusal_) std::rethrow_exception(misfit_);
       return *first_refusal_;
     }

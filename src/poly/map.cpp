@@ -1,6 +1,10 @@
 // Relations between integer points.
 #include <cyclotron/poly/set.hpp>
 
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
 #include "detail.hpp"
 
 namespace cyclotron::poly {
@@ -99,6 +103,91 @@ std::vector<Map> Map::conjunctions() const {
 
 namespace {
 
+/// Equalities over quotients, variables and a value, each `form == 0`.
+std::vector<Affine> equalities_of(const Context& context, isl_map* graph, std::size_t& quotients) {
+  const auto hull = own(context, isl_map_affine_hull(isl_map_copy(graph)));
+  quotients = static_cast<std::size_t>(isl_basic_map_dim(hull.get(), isl_dim_div));
+  const auto matrix = own(context, isl_basic_map_equalities_matrix(hull.get(), isl_dim_div, isl_dim_in,
+                                                                   isl_dim_out, isl_dim_param, isl_dim_cst));
+  const int columns = static_cast<int>(isl_mat_cols(matrix.get()));
+  std::vector<Affine> rows;
+  for (int r = 0; r < isl_mat_rows(matrix.get()); ++r) {
+    const auto entry = [&](int c) { return take_int(context, isl_mat_get_element_val(matrix.get(), r, c)); };
+    Affine& row = rows.emplace_back(constant(static_cast<std::size_t>(columns - 1), entry(columns - 1)));
+    for (int c = 0; c + 1 < columns; ++c) row.coefficients[static_cast<std::size_t>(c)] = entry(c);
+  }
+  return rows;
+}
+
+/// Without what all factors have in common.
+Affine reduced(Affine row) {
+  auto common = std::abs(row.constant);
+  for (const auto factor : row.coefficients) common = std::gcd(common, factor);
+  if (common <= 1) return row;
+  for (auto& factor : row.coefficients) factor /= common;
+  row.constant /= common;
+  return row;
+}
+
+/// Takes a column out of rows by one that has it.
+void eliminate(std::vector<Affine>& rows, std::size_t column, const Affine& pivot) {
+  for (Affine& row : rows) {
+    const auto factor = row.coefficients[column];
+    if (factor != 0) row = reduced(pivot.coefficients[column] * row - factor * pivot);
+  }
+}
+
+/// Takes a column out of all rows, and out of them one that has it, which is returned.
+std::optional<Affine> take_out(std::vector<Affine>& rows, std::size_t column) {
+  const auto found =
+      std::ranges::find_if(rows, [&](const Affine& row) { return row.coefficients[column] != 0; });
+  if (found == rows.end()) return std::nullopt;
+  const Affine pivot = *found;
+  rows.erase(found);
+  eliminate(rows, column, pivot);
+  return pivot;
+}
+
+/// The smallest multiple of a row that makes a column's factor divisible.
+std::int64_t multiple(std::int64_t factor, std::int64_t of_row, std::int64_t divisor) {
+  for (std::int64_t size = 0; size < divisor; ++size) {
+    for (const auto times : {size, -size})
+      if ((factor + times * of_row) % divisor == 0) return times;
+  }
+  return 0;
+}
+
+/// A function's value with whole factors of the variables, which equalities between these may tell: i / 2 is j where
+/// i == 2j.
+std::optional<Affine> whole_form(const Context& context, std::size_t dimensions, isl_map* graph) {
+  constexpr std::int64_t most = 64;
+  std::size_t quotients = 0;
+  auto rows = equalities_of(context, graph, quotients);
+  for (std::size_t q = 0; q < quotients; ++q) take_out(rows, q);
+  auto value = take_out(rows, quotients + dimensions);
+  if (!value || std::abs(value->coefficients.back()) > most) return std::nullopt;
+  // divisor * value == form, and any multiples of the other equalities may be added to the form.
+  auto form = reduced(*value);
+  if (form.coefficients.back() > 0) form = -1 * form;
+  const auto divisor = -form.coefficients.back();
+  while (!rows.empty()) {
+    const Affine row = rows.back();
+    rows.pop_back();
+    const auto is_free = [&](std::int64_t factor) { return std::gcd(factor, divisor) == 1; };
+    const auto column = std::ranges::find_if(row.coefficients, is_free) - row.coefficients.begin();
+    if (column == std::ssize(row.coefficients)) continue;
+    const auto v = static_cast<std::size_t>(column);
+    form = form + multiple(form.coefficients[v], row.coefficients[v], divisor) * row;
+    eliminate(rows, v, row);
+  }
+  const auto is_whole = [&](std::int64_t factor) { return factor % divisor == 0; };
+  if (!is_whole(form.constant) || !std::ranges::all_of(form.coefficients, is_whole)) return std::nullopt;
+  Affine result = constant(dimensions, form.constant / divisor);
+  for (std::size_t v = 0; v < dimensions; ++v)
+    result.coefficients[v] = form.coefficients[quotients + v] / divisor;
+  return result;
+}
+
 /// Without quotients and with whole factors, if it is so.
 std::optional<Affine> affine_of(const Context& context, std::size_t dimensions, isl_aff* aff) {
   const auto denominator = own(context, isl_aff_get_denominator_val(aff));
@@ -127,7 +216,13 @@ std::optional<std::vector<Map::Piece>> Map::pieces() const {
         Piece piece{Set(context_, domain.release()), {}};
         for (int f = 0; affine && f < isl_multi_aff_dim(forms.get(), isl_dim_out); ++f) {
           const auto aff = own(context_, isl_multi_aff_get_aff(forms.get(), f));
-          auto form = affine_of(context_, piece.domain.dimensions(), aff.get());
+          const auto dimensions = piece.domain.dimensions();
+          auto form = affine_of(context_, dimensions, aff.get());
+          if (!form) {
+            isl_map* graph = isl_map_from_aff(isl_aff_copy(aff.get()));
+            const auto here = own(context_, isl_map_intersect_domain(graph, piece.domain.copy()));
+            form = whole_form(context_, dimensions, here.get());
+          }
           affine = form.has_value();
           if (form) piece.forms.push_back(std::move(*form));
         }

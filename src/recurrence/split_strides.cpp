@@ -5,6 +5,8 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/support/overloaded.hpp>
@@ -15,9 +17,9 @@ namespace {
 
 constexpr std::size_t most_splits = 16;
 
-/// A loop to be replaced by one for each remainder.
+/// A loop, or a reduction in any order, to be replaced by one for each remainder.
 struct Split {
-  std::size_t loop = 0;
+  std::size_t variable = 0;
   std::int64_t modulus = 1;
 };
 
@@ -27,13 +29,13 @@ std::int64_t stride_of(const Affine& subscript) {
   return stride;
 }
 
-/// The loop by whose remainders an access reads what a writer does or does not assign; none where that is one.
-std::optional<Split> split_between(const Access& access, const Equation& writer, std::size_t loops) {
+/// The variable by whose remainders an access reads what a writer does or does not assign; none where that is one.
+std::optional<Split> split_between(const Access& access, const Equation& writer) {
   for (std::size_t d = 0; d < writer.index.size(); ++d) {
     const auto stride = stride_of(writer.index[d]);
     if (stride <= 1) continue;
     const auto& read = access.index[d].coefficients;
-    for (std::size_t v = 0; v < std::min(loops, read.size()); ++v) {
+    for (std::size_t v = 0; v < read.size(); ++v) {
       const auto modulus = stride / std::gcd(stride, read[v]);
       if (modulus > 1) return Split{v, modulus};
     }
@@ -41,11 +43,19 @@ std::optional<Split> split_between(const Access& access, const Equation& writer,
   return std::nullopt;
 }
 
-/// An expression with the variables of its scope replaced, added to a system.
+/// The remainders for which reductions have terms.
+using Remainders = std::map<ExprId, std::vector<std::int64_t>>;
+
+/// An expression with the variables of its scope replaced, and some reductions by one for each remainder, added to a system.
 class Substitution {
  public:
   Substitution(System& system, std::vector<poly::Affine> values)
       : system_(system), values_(std::move(values)) {}
+  Substitution(System& system, std::vector<poly::Affine> values, std::int64_t modulus, Remainders remainders)
+      : Substitution(system, std::move(values)) {
+    modulus_ = modulus;
+    remainders_ = std::move(remainders);
+  }
 
   ExprId operator()(ExprId id) {
     const auto known = copies_.find(id);
@@ -60,7 +70,11 @@ class Substitution {
                      for (const auto operand : apply.operands) result.operands.push_back((*this)(operand));
                      return Node(std::move(result));
                    },
-                   [&](const Reduce& reduce) { return Node(reduced(reduce)); }},
+                   [&](const Reduce& reduce) {
+                     const auto parts = remainders_.find(id);
+                     return parts == remainders_.end() ? Node(reduced(reduce, 1, 0))
+                                                       : joined(reduce, parts->second, expr.span);
+                   }},
         expr.node);
     system_.exprs.push_back({std::move(node), expr.span});
     return copies_[id] = ExprId(system_.exprs.size() - 1);
@@ -80,10 +94,12 @@ class Substitution {
     return {result.coefficients, result.constant};
   }
 
-  Reduce reduced(const Reduce& reduce) {
+  /// Over the quotients of the reduction's variable that have one remainder.
+  Reduce reduced(const Reduce& reduce, std::int64_t modulus, std::int64_t rest) {
     const auto outer = values_;
+    const auto width = outer.size() + 1;
     for (auto& form : values_) form.coefficients.push_back(0);
-    values_.push_back(poly::variable(outer.size() + 1, outer.size()));
+    values_.push_back(modulus * poly::variable(width, width - 1) + poly::constant(width, rest));
     auto result = reduce;
     for (auto& conjunction : result.domain) {
       for (auto& constraint : conjunction) constraint.form = at(constraint.form);
@@ -93,8 +109,27 @@ class Substitution {
     return result;
   }
 
+  Node joined(const Reduce& reduce, const std::vector<std::int64_t>& remainders, const Span& span) {
+    const auto outside = copies_;
+    std::optional<ExprId> result;
+    for (const auto rest : remainders) {
+      system_.exprs.push_back({reduced(reduce, modulus_, rest), span});
+      const ExprId part(system_.exprs.size() - 1);
+      copies_ = outside;  // those inside are of this remainder
+      if (result) {
+        system_.exprs.push_back({Apply{combining(reduce.kind), 0, {*result, part}}, span});
+        result = ExprId(system_.exprs.size() - 1);
+      } else {
+        result = part;
+      }
+    }
+    return system_.at(*result).node;
+  }
+
   System& system_;
   std::vector<poly::Affine> values_;  ///< Of the variables in scope.
+  std::int64_t modulus_ = 1;
+  Remainders remainders_;
   std::map<ExprId, ExprId> copies_;
 };
 
@@ -108,7 +143,14 @@ class Splitter {
     for (std::size_t e = 0; e < system_.equations.size(); ++e) {
       const auto split = split_of(system_.equations[e]);
       if (!split) continue;
-      if (++splits > most_splits || !replace(e, *split)) return std::nullopt;
+      const auto& equation = system_.equations[e];
+      const bool of_loop = split->variable < equation.indices.size();
+      if (!of_loop && !replace_reductions(e, *split)) {
+        left_.emplace(equation.expr, split->variable);
+        --e;
+        continue;
+      }
+      if (++splits > most_splits || (of_loop && !replace(e, *split))) return std::nullopt;
       e = static_cast<std::size_t>(-1);  // its parts are of another stride to all that read them
     }
     return splits == 0 ? std::nullopt : std::optional(std::move(system_));
@@ -121,8 +163,9 @@ class Splitter {
       const auto* access = std::get_if<Access>(&system_.at(id).node);
       for (const auto& writer : system_.equations) {
         if (result || access == nullptr || writer.target != access->tensor) continue;
-        const auto split = split_between(*access, writer, equation.indices.size());
-        if (split && !is_affine(*access, scope, writer)) result = split;
+        const auto split = split_between(*access, writer);
+        const bool is_left = split && left_.contains({equation.expr, split->variable});
+        if (split && !is_left && !is_affine(*access, scope, writer)) result = split;
       }
     };
     for_each_expr(system_, equation, domain_of(context_, equation), visit);
@@ -147,7 +190,7 @@ class Splitter {
     for (std::int64_t rest = 0; rest < split.modulus; ++rest) {
       std::vector<poly::Affine> values;
       for (std::size_t v = 0; v < loops; ++v) values.push_back(poly::variable(loops, v));
-      values[split.loop] = split.modulus * values[split.loop] + poly::constant(loops, rest);
+      values[split.variable] = split.modulus * values[split.variable] + poly::constant(loops, rest);
       const auto points = domain.preimage(values, loops).coalesce();
       if (points.is_empty()) continue;
       auto region = to_region(points);
@@ -161,8 +204,58 @@ class Splitter {
     return true;
   }
 
+  /// The same of an equation's reductions that may be computed in any order; false where there are none.
+  bool replace_reductions(std::size_t e, const Split& split) {
+    const auto equation = system_.equations[e];
+    Remainders remainders;
+    for_each_expr(system_, equation, domain_of(context_, equation), [&](ExprId id, const Scope& scope) {
+      const auto* reduce = std::get_if<Reduce>(&system_.at(id).node);
+      if (reduce == nullptr || scope.points.dimensions() != split.variable || !is_in_any_order(*reduce))
+        return;
+      if (auto found = remainders_of(*reduce, scope.points, split.modulus))
+        remainders[id] = std::move(*found);
+    });
+    if (remainders.empty()) return false;
+    std::vector<poly::Affine> values;
+    for (std::size_t v = 0; v < equation.indices.size(); ++v)
+      values.push_back(poly::variable(equation.indices.size(), v));
+    const auto expr =
+        Substitution(system_, std::move(values), split.modulus, std::move(remainders))(equation.expr);
+    system_.equations[e].expr = expr;
+    return true;
+  }
+
+  [[nodiscard]] bool is_in_any_order(const Reduce& reduce) const {
+    const auto dtype = dtype_of(system_, reduce.body);
+    return reduce.any_order || (dtype && !operators::is_floating(*dtype));
+  }
+
+  /// Those that a reduction has terms of: at each of some points, or at none.
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> remainders_of(const Reduce& reduce,
+                                                                       const poly::Set& around,
+                                                                       std::int64_t modulus) const {
+    const auto outer = around.dimensions();
+    std::vector<poly::Affine> forms;
+    for (std::size_t v = 0; v < outer; ++v) forms.push_back(poly::variable(outer + 1, v));
+    const auto terms =
+        around.preimage(forms, outer + 1).intersect(to_set(context_, reduce.domain, outer + 1));
+    std::vector<std::size_t> keep(outer);
+    std::iota(keep.begin(), keep.end(), std::size_t{0});
+    std::vector<std::int64_t> result;
+    for (std::int64_t rest = 0; rest < modulus; ++rest) {
+      auto values = forms;
+      values.push_back(modulus * poly::variable(outer + 1, outer) + poly::constant(outer + 1, rest));
+      const auto present = terms.preimage(values, outer + 1).project(keep);
+      if (present.is_empty()) continue;
+      if (!around.is_subset(present)) return std::nullopt;
+      result.push_back(rest);
+    }
+    return result.empty() ? std::nullopt : std::optional(std::move(result));
+  }
+
   System system_;
   poly::Context context_;
+  std::set<std::pair<ExprId, std::size_t>> left_;  ///< Expressions with reductions that stay as they are.
 };
 
 }  // namespace

@@ -123,6 +123,45 @@ def columns(u, v):
     return B
 
 
+@cy.kernel
+def halves_of_a_new_row(u, v):
+    w = cy.outer(u, v)
+    u[::2] = w[0]
+    y = u + 1
+    return y
+
+
+@cy.kernel
+def largest_of_all(u, v):
+    u[1::2] = v
+    y = u * cy.max(u)
+    return y
+
+
+@cy.kernel
+def all_positive(u, v):
+    u[::2] = v * v + 1
+    z = cy.all(u > 0) + u
+    return z
+
+
+@cy.kernel
+def largest_of_rows(u, v):
+    A = cy.zeros((3, u.shape[0]), dtype=u.dtype)
+    A[:, ::2] = v
+    A[1, 1::2] = v
+    y = cy.max(A, axis=1)
+    return y
+
+
+@cy.kernel
+def outer_of_halves(u, v):
+    for _ in range(3):
+        u[::2] = u[u.shape[0] // 2 :] + v
+        u[1::2] = u[-1] + u[0]
+    return cy.outer(u, u) + u
+
+
 HALVES = [
     halves_of_an_argument,
     two_halves,
@@ -136,6 +175,11 @@ HALVES = [
     running_sum_of_halves,
     quarters_of_halves,
     columns,
+    halves_of_a_new_row,
+    largest_of_all,
+    all_positive,
+    largest_of_rows,
+    outer_of_halves,
 ]
 
 

@@ -53,6 +53,7 @@ FUNCTIONS = [
     "norm",
 ]
 SUMS = ["sum", "mean", "prod", "dot", "trace", "einsum", "matmul"]
+CHOICES = ["maximum", "minimum", "clip", "max", "min"]
 HEAD = "import math\nimport numpy as np\nimport cyclotron as cy\n\n"
 
 
@@ -115,7 +116,7 @@ class Namespace:
             return function
         if name in FUNCTIONS:
             return lambda *args, **options: self._function(function, args, options)
-        if name in ("maximum", "minimum", "clip", "max", "min"):
+        if name in CHOICES:
             return lambda *args, **options: self._either_zero(function(*args, **options))
         if name in SUMS:
             return functools.partial(self._summed, function)
@@ -222,7 +223,7 @@ class Namespace:
         return self._blurred(value) if name in ("Pow", "MatMult") else self._if_complex(value, (value,))
 
     def _method(self, name: str, a: Any, *args: Any, **options: Any) -> Any:
-        if isinstance(a, np.ndarray | np.generic) and (name in FUNCTIONS or name in SUMS):
+        if isinstance(a, np.ndarray | np.generic) and name in (*FUNCTIONS, *SUMS, *CHOICES):
             return getattr(self, name)(a, *args, **options)
         return getattr(a, name)(*args, **options)
 
@@ -483,7 +484,7 @@ class _WithNoise(_ReadingFirst):
             if any(isinstance(one, ast.Subscript) for test in tests for one in ast.walk(test)):
                 return _call("_fold_of_some", called, node.args[0])
             return _call("_sum" if is_sum else "_product", node.args[0])
-        if isinstance(called, ast.Attribute) and called.attr in (*FUNCTIONS, *SUMS):
+        if isinstance(called, ast.Attribute) and called.attr in (*FUNCTIONS, *SUMS, *CHOICES):
             if isinstance(called.value, ast.Name) and called.value.id in ("cy", "np", "math"):
                 if called.value.id == "math" and called.attr in SUMS:
                     return node  # Python's, one by one

@@ -38,6 +38,28 @@ TEST(SplitStrides, WhatReadsTheParts) {
   expect_golden("recurrence/split_strides/running_sum", split(b));
 }
 
+SystemBuilder largest_of_both(recurrence::DType dtype) {
+  SystemBuilder b("largest");
+  b.tensor("x", recurrence::Role::input, {4}, 0, dtype).tensor("y", recurrence::Role::output, {1}, 0, dtype);
+  b.tensor("c", recurrence::Role::local, {8}, 0, dtype).names({"i"});
+  b.equation("c", {"2i"}, 1, "0 <= i < 4", b.at("x", {"i"}));
+  b.equation("c", {"2i+1"}, 1, "0 <= i < 4", b.at("x", {"i"}));
+  b.names({"k"});
+  const auto largest = b.reduce(Reduction::maximum, "k", "0 <= k < 7", b.at("c", {"k"}));
+  b.names({}).equation("y", {"0"}, 0, "", largest);
+  return b;
+}
+
+/// One for each remainder, of which the last has fewer terms.
+TEST(SplitStrides, ReductionsInAnyOrder) {
+  expect_golden("recurrence/split_strides/largest", split(largest_of_both(recurrence::DType::int64)));
+}
+
+TEST(SplitStrides, LeavesReductionsInOrder) {
+  const auto system = largest_of_both(recurrence::DType::float64).build();
+  EXPECT_EQ(recurrence::split_strides(system), system);
+}
+
 TEST(SplitStrides, LeavesWhatIsAffine) {
   SystemBuilder b("even");
   b.input("x", {4}).output("y", {4}).local("c", {8}).names({"i"});
