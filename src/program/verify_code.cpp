@@ -1,4 +1,6 @@
 // The verifier of a class's code.
+#include <algorithm>
+
 #include <cyclotron/support/overloaded.hpp>
 
 #include "checks.hpp"
@@ -7,6 +9,7 @@ namespace cyclotron::program {
 namespace {
 
 constexpr std::size_t loop_depth_limit = 16;
+constexpr std::size_t depth_limit = 64;  ///< Of loops and conditions.
 
 /// Checks the code of one class, instruction by instruction.
 class CodeChecker {
@@ -75,11 +78,13 @@ class CodeChecker {
   }
 
   void open(bool is_loop, const Path& path) {
-    if (blocks_.size() == loop_depth_limit) {
-      fail("CYC609", path,
-           fmt::format("is nested {} deep, more than {}", blocks_.size() + 1, loop_depth_limit),
+    const auto require = [&](std::size_t depth, std::size_t limit) {
+      if (depth < limit) return;
+      fail("CYC609", path, fmt::format("is nested {} deep, more than {}", depth + 1, limit),
            "merge loops or conditions", *span_);
-    }
+    };
+    if (is_loop) require(static_cast<std::size_t>(std::ranges::count(blocks_, true)), loop_depth_limit);
+    require(blocks_.size(), depth_limit);
     blocks_.push_back(is_loop);
   }
 

@@ -216,3 +216,40 @@ def test_numbers_that_data_choose_beside_arrays(dtype: str) -> None:
 def test_sums_of_numbers_alone(dtype: str) -> None:
     for n in (4, 1, 0):
         check(sums_of_numbers, np.array([1, -2, 0, 3]).astype(dtype)[:n])
+
+
+@cy.kernel
+def powers_of_counts(x):
+    n = any(x[k] != 0 for k in range(2)) + all(x[k] != 0 for k in range(2))
+    return x + n**2.0, x + n**1.0, (n**2.0) * (x != 0), x + n**2, x * (n**2.0 + len(x) ** 2.0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int8", "bool"])
+def test_powers_of_whole_numbers_by_floats_are_floats(dtype: str) -> None:
+    check(powers_of_counts, np.array([1, 0, 1]).astype(dtype))
+
+
+@cy.kernel
+def functions_of_tests(x):
+    return cy.sqrt(all(x[k] > 0 for k in range(2))), cy.degrees(any(x[k] > 0 for k in range(2)))
+
+
+def test_functions_of_truth_values_are_of_half_precision() -> None:
+    check(functions_of_tests, np.array([1.0, 2.0, -1.0]))
+
+
+@cy.kernel
+def counts_of_tests(c):
+    y, z, w = cy.zeros(3), cy.ones(3), cy.full(3, 2.5)
+    for i in range(3):
+        for k in range(3):
+            y[i] += c[k]
+        if c[i]:
+            z[0] += 1
+    w[1] = 2
+    return y, z + z, w
+
+
+def test_new_arrays_beside_truth_values_are_of_numbers() -> None:
+    """One of truth values would count by OR."""
+    check(counts_of_tests, np.array([True, True, False]))

@@ -154,3 +154,16 @@ def test_roots_of_sums_of_squares_need_no_choice() -> None:
     ]
     assert sum(one.startswith("sqrt") for one in operations) == 2
     assert sum(one.startswith("where") for one in operations) == 2  # of what the loop keeps
+
+
+def test_what_a_test_computes_has_no_choice_in_the_branches() -> None:
+    """A choice for each use, in choices that a composition makes of it, would double with each of them."""
+
+    @cy.kernel
+    def rounded(u, v):
+        return cy.round(cy.where(u < 1, -1.5, u % v))
+
+    u, v = np.array([True, False, True]), np.array([3, 0, 2], "uint32")
+    assert len(str(rounded.compile(u, v, schedule=cy.Schedule()))) < 20_000
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(rounded(u, v), np.round(np.where(u < 1, -1.5, u % v)))

@@ -92,3 +92,37 @@ def test_beyond_a_part_there_is_none(kernel):
     with pytest.raises(cy.LegalityError, match=r"of a part of .* (is below 0|reaches its end)") as caught:
         kernel(np.array([1.0, 2.0, 4.0]))
     assert caught.value.code == "CYC203"
+
+
+def sums_of_rows(A):
+    w = A[0] + 1
+    v = A[0] * A[1]
+    A[0, 0] = 50
+    A[1] += v
+    return w, v, A
+
+
+def changed_elements(u):
+    w = u[0] + 1
+    u[0] = 50
+    return w, u
+
+
+@pytest.mark.parametrize("function", [sums_of_rows, changed_elements])
+def test_expressions_of_parts_are_computed_where_they_get_a_name(function) -> None:
+    x = np.arange(9.0).reshape(3, 3) if function is sums_of_rows else np.arange(4.0)
+    expected = function(x.copy())
+    for run in (cy.kernel(function), cy.kernel(function).reference):
+        for found, right in zip(run(x.copy()), expected, strict=True):
+            np.testing.assert_array_equal(found, right)
+
+
+def largest_before(u, v):
+    for k in range(1, 5):
+        u[k] = v[:k].max() + v[k - 1 :].min()
+    return u
+
+
+def test_extrema_of_slices_that_indices_bound() -> None:
+    u, v = np.ones(5), np.array([3.0, -1, 4, 1, 5])
+    np.testing.assert_array_equal(cy.kernel(largest_before)(u.copy(), v), largest_before(u.copy(), v))

@@ -242,7 +242,9 @@ def test_printed_as_written() -> None:
     assert "local" not in text
     line = centred.first_line + 5
     assert f"X@{line} : local float64[3]\n" in str(centred.compile(integers(3, 4)).dataflow)
-    assert "some[i] = any_{k >= 0 and k < i} A[i, k]" in str(truths.recurrences(integers(4, 4) > 0))
+    assert "some[i] = to_float64(any_{k >= 0 and k < i} A[i, k])" in str(
+        truths.recurrences(integers(4, 4) > 0)
+    )
 
 
 def test_intermediate_language_of_two_clauses() -> None:

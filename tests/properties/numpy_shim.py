@@ -134,9 +134,13 @@ class Namespace:
         whole = x if args or options else np.ravel(x)
         return self._blurred(np.linalg.norm(whole, *args, **options))
 
-    @staticmethod
-    def where(test: Any, then: Any, other: Any) -> Any:
-        return np.where(test, then, other)[()]
+    def where(self, test: Any, then: Any, other: Any) -> Any:
+        """A choice, of scalars an array without axes, of which kernels make a scalar."""
+        result = np.where(test, then, other)
+        if self._noise is None or result.ndim:
+            return result
+        self.has_joined = True
+        return result[()]
 
     @staticmethod
     def cast(x: Any, dtype: Any) -> Any:
@@ -656,6 +660,9 @@ def expected(text: str, arguments: list[Any], seed: int) -> Expected:
         if joined:
             raise Undefined("a number that a condition chooses has another dtype") from error
         raise
+    scalars = [one[()] if isinstance(one, np.ndarray) and not one.ndim else one for one in arguments]
+    with contextlib.suppress(Exception):  # of arrays without axes NumPy warns less
+        warns |= results(text, scalars)[1]
     allowed = [np.zeros(np.shape(one)) for one in right]
     dtypes = [{np.asarray(one).dtype} for one in right]
     for run in range(RUNS):

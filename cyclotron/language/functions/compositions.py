@@ -14,7 +14,6 @@ from cyclotron.language.functions.reductions import all
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function, plain_result
 from cyclotron.language.values.dispatch import Arithmetic, Array, PartialArray
-from cyclotron.language.values.nodes import Element
 from cyclotron.language.values.operations import element
 from cyclotron.support.dtypes import ADDED, kind_of
 
@@ -299,7 +298,7 @@ def floating(ufunc: np.ufunc, x: Any) -> Any:
         CYC121 if NumPy does not have it of such numbers, CYC120 if kernels do not have the dtype.
     """
     value: Any = x if isinstance(x, (Array, PartialArray)) else element(x)
-    dtype = "float64" if isinstance(value, Element) and value.type.weak else value.dtype
+    dtype = value.dtype
     try:
         return f.cast(value, ufunc(np.empty(0, dtype)).dtype)
     except TypeError:

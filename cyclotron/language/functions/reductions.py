@@ -59,7 +59,9 @@ def fold(kind: str, array: SymbolicArray, axis: Any, keepdims: bool) -> Symbolic
             code="CYC121",
         )
     folded = axes_of(axis, array.ndim, kind)
-    if kind in ("max", "min") and builtins.any(array.shape[one] == 0 for one in folded):
+    if kind in ("max", "min") and builtins.any(
+        isinstance(array.shape[one], int) and array.shape[one] == 0 for one in folded
+    ):
         raise unfit(
             f"`{kind}` of an array of shape {text(array.shape)} has no elements to choose from",
             "fold over axes that have elements",

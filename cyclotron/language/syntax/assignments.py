@@ -46,7 +46,13 @@ def computed(state: RewriteState, target: ast.expr, value: ast.expr, *, apart: b
     may_be_array = not state.arrays.is_view(value) and state.arrays.may_be_array(whole)
     parts = state.arrays.may_part(named, value)
     is_new = named and (may_be_array or parts or _is_of_places(state, value) or may_be_of_host(state, value))
-    return new_array(state, rewritten, named) if is_new else rewritten
+    if is_new:
+        return new_array(state, rewritten, named)
+    of_parts = any(isinstance(part, ast.Subscript) for part in walk(value)) and state.arrays.reads_data(value)
+    if not named or not of_parts or state.arrays.is_view(value):
+        return rewritten
+    # The text does not tell that `A[0] + 1` is of a row, and an array.
+    return located(call(state.il, "computed", [rewritten], words(name=named)), value)
 
 
 def _is_of_places(state: RewriteState, value: ast.expr) -> bool:

@@ -535,8 +535,8 @@ def _check_tiles(what: str, dtype: str, span: Span) -> None:
 
 
 def default_dtype(inputs: Sequence[str]) -> str:
-    """The dtype of a tensor that is declared without one: that of all inputs, or else NumPy's float64."""
-    return inputs[0] if len(set(inputs)) == 1 else "float64"
+    """The dtype of a tensor that is declared without one: that of all inputs, of numbers, or else float64."""
+    return inputs[0] if len(set(inputs)) == 1 and inputs[0] != "bool" else "float64"
 
 
 def active_trace() -> Trace:

@@ -7,7 +7,7 @@ number, or a division by the 0 by which a loop ended. Of those that have no resu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cyclotron.language.values import dispatch
@@ -73,11 +73,15 @@ def while_running(value: Element, running: Element) -> Element:
 
 
 def guarded_where(test: Element, then: Element, other: Element) -> Element:
-    """``where(test, then, other)``, each of which is computed on values that suit where it is not taken."""
+    """``where(test, then, other)``, each of which is computed on values that suit where it is not taken.
+
+    What the test takes is computed for any values, and stays as it is.
+    """
     if test.blocked or then.blocked or other.blocked:  # tiles have operators of other shapes in them
         return _where(test, then, other)
-    taken = _guarded(then, lambda operand, safe_value: _where(test, operand, safe_value))
-    left = _guarded(other, lambda operand, safe_value: _where(test, safe_value, operand))
+    known = [part for part in walk(test) if _needs(part) is not None]
+    taken = _guarded(then, lambda operand, safe_value: _where(test, operand, safe_value), known)
+    left = _guarded(other, lambda operand, safe_value: _where(test, safe_value, operand), known)
     return _where(test, taken, left)
 
 
@@ -86,14 +90,19 @@ def may_fail(value: Element) -> bool:
     return any(_needs(part) is not None for part in walk(value))
 
 
-def _guarded(value: Element, choose: Callable[[Element, Element], Element]) -> Element:
-    """The same expression; `choose` makes of an operand, and a safe value, what an operator takes."""
+def _guarded(
+    value: Element, choose: Callable[[Element, Element], Element], known: Sequence[Element] = ()
+) -> Element:
+    """The same expression; `choose` makes of an operand, and a safe value, what an operator takes.
+
+    Operators that are known to be computed anyway stay as they are.
+    """
     if not may_fail(value):
         return value
 
     def guarded(part: Element, operands: list[Element]) -> Element:
         needs = _needs(part)
-        if needs is not None:
+        if needs is not None and not any(same_value(part, one) for one in known):
             operand = operands[needs.operand]
             safe = explicit_cast(Constant(needs.safe_value, here()), operand.dtype)
             operands[needs.operand] = choose(operand, safe)

@@ -110,8 +110,8 @@ def power(base: object, exponent: object) -> Element:
     if array_of((base, exponent)) is not None:
         return apply("power", base, exponent)
     value = element(base)
-    whole = type(exponent) is int or value.type.weak or value.type.kind in "fc"
-    if type(exponent) in (int, float) and whole and value.dtype != "bool":
+    kept = type(exponent) is int or value.type.kind in "fc"  # the dtype
+    if type(exponent) in (int, float) and kept and value.dtype != "bool":
         if exponent == 1:
             return value
         if exponent == 2:

@@ -81,6 +81,8 @@ std::vector<Fault> structure_faults() {
        "classes[0].code[8]"},
       {"DeepNest", [](Program& p) { p.classes[0].code.assign(17, loop("j", 0, 1)); }, "CYC609",
        "classes[0].code[16]"},
+      {"DeepConditions", [](Program& p) { p.classes[0].code.assign(65, at(If{{{}}})); }, "CYC609",
+       "classes[0].code[64]"},
       {"LoopStep", [](Program& p) { action<Loop>(p, 0, 1).step = 0; }, "CYC606", "classes[0].code[1].step"},
       {"LoopLower", [](Program& p) { action<Loop>(p, 0, 1).lower.clear(); }, "CYC608",
        "classes[0].code[1].lower"},
@@ -210,6 +212,14 @@ TEST(Verify, IntegersAreNotDivided) {
   const Diagnostic diagnostic = thrown<ProgramError>([&] { verify(program); });
   EXPECT_EQ(diagnostic.code, "CYC610");
   EXPECT_EQ(diagnostic.message, "`classes[0].code[1]` applies `divide` to int64");
+}
+
+TEST(Verify, ConditionsMayNestDeeperThanLoops) {
+  Program program = matmul();
+  auto& code = program.classes[0].code;
+  code.insert(code.begin(), 40, at(If{{{}}}));
+  code.insert(code.end(), 40, at(End{}));
+  EXPECT_NO_THROW(verify(program));
 }
 
 TEST(Verify, FaultsInCodePointAtTheSource) {
