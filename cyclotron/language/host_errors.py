@@ -28,7 +28,7 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
     ----------
     error : Exception
         A `RecursionError`, or one of `OF_TYPES`, `OF_NUMBERS` or `OF_VALUES`, caught while a kernel was
-        recorded; of the last only those are told that a function of the compiler raises.
+        recorded; of the last only those are told that a function of the compiler raises, and overflows.
     source : Source
         The kernel.
     hosts : dict
@@ -41,7 +41,9 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
     if found is not None and isinstance(error, OF_VALUES):
         if is_of_kernel and isinstance(error, ValueError) and str(error).endswith("is read-only"):
             return _of_a_constant(error, found[1])  # `w.sort()`, `np.add(w, 1, out=w)`
-        return _of_arguments(error, found[1]) if ours_raise(error) else None
+        if ours_raise(error):
+            return _of_arguments(error, found[1])
+        return _of_numbers(error, found[1]) if is_of_kernel and isinstance(error, OverflowError) else None
     if found is not None and isinstance(error, OF_NUMBERS):
         return _of_numbers(error, found[1]) if _is_within(found[1], source) else None
     if found is None or not is_of_kernel:
@@ -117,11 +119,11 @@ def _of_truth_values(error: Exception, span: Span) -> TraceError:
 
 def _of_numbers(error: Exception, span: Span) -> TraceError:
     return TraceError(
-        str(error),
+        str(error.args[-1]),
         code="CYC105",
         span=span,
-        help="Python computes with numbers of the host when the kernel is compiled; data divided by 0 are"
-        " infinite or NaN, as in NumPy",
+        help="Python computes with numbers of the host when the kernel is compiled; data that are divided by"
+        " 0 or too large are infinite or NaN, as in NumPy",
     )
 
 

@@ -96,3 +96,18 @@ def test_as_numpy(kernel: cy.Kernel, dtype: str) -> None:
             found = cy.run(program, backend=backend).output
             np.testing.assert_array_equal(found, expected)
             np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+@cy.kernel
+def scaled(v, a):
+    return v * a**3
+
+
+def test_numbers_of_the_host_that_overflow() -> None:
+    """Python refuses what NumPy's numbers let be infinite."""
+    with pytest.raises(cy.TraceError, match="out of range") as caught:
+        scaled(V, 1e308)
+    assert caught.value.code == "CYC105"
+    assert caught.value.span.line == scaled.first_line + 2
+    with np.errstate(over="ignore"):
+        assert np.isinf(scaled(V[1:], np.float64(1e308))).all()
