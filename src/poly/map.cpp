@@ -142,7 +142,7 @@ std::optional<Affine> take_out(std::vector<Affine>& rows, std::size_t column) {
   const auto found =
       std::ranges::find_if(rows, [&](const Affine& row) { return row.coefficients[column] != 0; });
   if (found == rows.end()) return std::nullopt;
-  const Affine pivot = *found;
+  Affine pivot = *found;
   rows.erase(found);
   eliminate(rows, column, pivot);
   return pivot;
