@@ -41,7 +41,7 @@ def empty(
         Elements (scalars or tiles) along each axis. Entries of the shape of a blocked argument bring their
         tile size along.
     dtype : dtype, optional
-        By default the dtype of all of the kernel's inputs; float64 where they differ, and outside kernels.
+        By default that of all of the kernel's inputs; float64 where they differ, are bool, or there are none.
     tile : int or sequence of int, optional
         Scalars per tile along each axis, where the shape does not tell.
     name : str, optional
@@ -348,7 +348,7 @@ def full_like(
 
 
 def default_dtype_here() -> str:
-    """The dtype of an array that is declared without one: that of all inputs, or else float64."""
+    """The dtype of an array that is declared without one: that of all inputs, of numbers, or else float64."""
     context = ACTIVE.get()
     if isinstance(context, Trace):
         return default_dtype(context.dtypes_of_arguments())
