@@ -381,3 +381,54 @@ def test_loops_that_may_end_early_may_leave_names_as_they_were(kernel):
     with pytest.raises(cy.TraceError, match="which a loop assigns anew, may hold the array") as caught:
         kernel(np.array([1.0, 2.0, 4.0]), 2)
     assert caught.value.code == "CYC111"
+
+
+def paired(u):
+    return [u, 1]
+
+
+@cy.kernel
+def sums_of_one_array(u, v, a):
+    x = paired(u)[0]
+    y = [u, v][0]
+    for _ in range(2):
+        x += 1
+        y = y + a
+    return x, y, u + 0
+
+
+@cy.kernel
+def sums_of_an_array_that_another_changes(u, v, a):
+    x = paired(u)[0]
+    w = [u, v][0]
+    y = paired(a)[0]
+    for _ in range(2):
+        x += 1
+        y = y + w
+    return x, y, u + 0
+
+
+@pytest.mark.parametrize(
+    "kernel", [sums_of_one_array, sums_of_an_array_that_another_changes], ids=lambda one: one.name
+)
+def test_sums_beside_each_other_do_not_read_what_one_of_them_changes(kernel):
+    """The text does not tell that the names hold one array."""
+    with pytest.raises(cy.TraceError, match="which is a part of `u`, and reads that array too") as caught:
+        kernel(np.array([1.0, 2.0, 4.0]), np.array([5.0, 6.0, 7.0]), np.array([10.0, 20.0, 30.0]))
+    assert caught.value.code == "CYC113"
+
+
+@cy.kernel
+def sums_of_two_arrays(u, v, a):
+    x = paired(u)[0]
+    y = [v, u][0]
+    for _ in range(2):
+        x += 1
+        y = y + a
+    return x, y, u + 0, v + 0
+
+
+def test_sums_beside_each_other_of_different_arrays():
+    u, v, a = np.array([1.0, 2.0, 4.0]), np.array([5.0, 6.0, 7.0]), np.array([10.0, 20.0, 30.0])
+    for found, right in zip(sums_of_two_arrays(u, v, a), (u + 2, v + 2 * a, u + 2, v), strict=True):
+        np.testing.assert_array_equal(found, right)

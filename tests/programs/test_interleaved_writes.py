@@ -220,6 +220,23 @@ def test_writes_of_thirds() -> None:
 
 
 @cy.kernel
+def outer_of_halves_and_all(u, v):
+    for _ in range(3):
+        u[::2] = u[u.shape[0] // 2 :] + v
+        u[1::2] = u[-1] + u[0]
+    return cy.einsum("i,j->ij", u, u) + u + u[0]
+
+
+def test_one_pe_where_no_other_default_compiles() -> None:
+    u, v = np.arange(1.0, 11), np.arange(1.0, 6)
+    expected = by_numpy(outer_of_halves_and_all, u.copy(), v)
+    with pytest.warns(cy.PerformanceWarning, match="runs on 1 PE"):
+        program = outer_of_halves_and_all.compile(u, v)
+    for backend in BACKENDS:
+        np.testing.assert_array_equal(cy.run(program, backend=backend).output, expected)
+
+
+@cy.kernel
 def halves_of_the_last_two(u):
     for _ in range(2):
         u[::2] = u[2:4]

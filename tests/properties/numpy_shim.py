@@ -660,9 +660,10 @@ def expected(text: str, arguments: list[Any], seed: int) -> Expected:
         if joined:
             raise Undefined("a number that a condition chooses has another dtype") from error
         raise
-    scalars = [one[()] if isinstance(one, np.ndarray) and not one.ndim else one for one in arguments]
-    with contextlib.suppress(Exception):  # of arrays without axes NumPy warns less
-        warns |= results(text, scalars)[1]
+    if any(isinstance(one, np.ndarray) and not one.ndim for one in arguments):
+        scalars = [one[()] if isinstance(one, np.ndarray) else one for one in arguments]
+        with contextlib.suppress(Exception):  # of arrays without axes NumPy warns less
+            warns |= results(text, scalars)[1]
     allowed = [np.zeros(np.shape(one)) for one in right]
     dtypes = [{np.asarray(one).dtype} for one in right]
     for run in range(RUNS):
