@@ -34,6 +34,7 @@ from cyclotron.language.trace.conditions import every, no, not_, some
 from cyclotron.language.trace.conversions import converted, host_items, is_instance, known
 from cyclotron.language.trace.early_exit import bound_reached as unfinished
 from cyclotron.language.trace.early_exit import break_if as stop
+from cyclotron.language.trace.early_exit import counted
 from cyclotron.language.trace.early_exit import loop_flag as running
 from cyclotron.language.trace.loop_carried import as_it_was, later
 from cyclotron.language.trace.loop_carried import loop_carried as kept
@@ -99,6 +100,7 @@ __all__ = [
     "converted",
     "cos",
     "cosh",
+    "counted",
     "einsum",
     "empty",
     "empty_like",

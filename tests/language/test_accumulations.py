@@ -137,3 +137,28 @@ def test_accumulations_one_after_the_other() -> None:
     """Statements that go on with the same element fold into its one equation."""
     system = agree(stacked, integers(4, 4), integers(4, 4, seed=1))
     assert len(system.equations) == 1
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_two_terms_of_an_iteration_are_added_in_its_order(dtype: str, n: int) -> None:
+    """As one sum after the other they have other last bits."""
+
+    @cy.kernel
+    def in_turn(u, w):
+        y = cy.ones(1, dtype=u.dtype)
+        for i in range(u.shape[0]):
+            y[0] += u[i]
+            if i != 1:
+                y[0] += w[i]
+        return y
+
+    for seed in range(8):
+        parts = np.random.default_rng(seed).normal(size=(4, n))
+        u, w = (parts[:2] + 1j * parts[2:] if dtype == "complex64" else parts[:2]).astype(dtype)
+        expected = np.ones(1, dtype)
+        for i in range(n):
+            expected[0] += u[i]
+            if i != 1:
+                expected[0] += w[i]
+        np.testing.assert_array_equal(in_turn(u, w), expected, strict=True)

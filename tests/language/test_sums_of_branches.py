@@ -80,6 +80,15 @@ def beside_an_addition(x, w):
     return w * s + c
 
 
+@cy.kernel
+def truths_to_an_element(x, w):
+    y = x[0] if x.shape[0] else w
+    for k in range(x.shape[0]):
+        if x[k]:
+            y += x[k] > 0
+    return y
+
+
 KERNELS = (only_otherwise, of_truths, in_both, of_several_names, goes_on, beside_an_addition)
 
 

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-SIGNS = ((1.0,), (-1.0,), (1.0, -1.0), (-1.0, 1.0), (1.0, 1.0, -1.0, -1.0), (-1.0, -1.0, 1.0, 1.0))
+SIGNS = ((1.0,), (-1.0,), (1.0, -1.0), (-1.0, 1.0), (1.0, 1.0, -1.0), (-1.0, -1.0, 1.0))
 RUNS = len(SIGNS)  # with noise
 SPREAD = 4.0
 ULPS = 4.0
@@ -376,8 +376,9 @@ class Namespace:
             most = function(*given, **{key: value for key, value in options.items() if key != "dtype"})
         one = result if signed else self._either_zero(result)
         moved = self._blurred(one, terms * np.finfo(dtype).eps * most)
-        if function is not np.prod:
-            return moved
+        if function is not np.prod:  # in another order it may be infinite on the way
+            large = np.isfinite(most) & (terms * most > np.finfo(dtype).max)
+            return np.where(large, self._unjudged, moved).astype(dtype)[()]
         with np.errstate(all="ignore"):  # in another order it may be infinite, or 0, on the way
             sizes = np.abs(arrays[0]).astype(dtype)
             large = np.prod(np.where(sizes > 1, sizes, 1), *args[1:], **options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TypeVar
 
 from cyclotron.language.syntax import carried_names
@@ -62,14 +62,16 @@ def while_loop(state: RewriteState, node: ast.While) -> list[ast.stmt]:
     node = _structured(state, node)
     _check_no_else(state, node)
     index = state.unused("iteration")
+    steps, before = _steps(state, node, index)
     node = state.arrays.with_updates(node)
     early_exit = _early_exit(state, node, [node.test, *node.body], state.unused(f"{index}_runs"))
     goes_on = state.test(node.test)
     body = _body(state, node.body, index, early_exit, test=node.test)
-    steps = ast.Constant(state.max_steps)
     result = _loop(state, node.test, node, index, [steps], early_exit, body, goes_on)
     arguments = [name(early_exit.flag), function_of([], state.test(node.test)), copied(steps)]
-    return [*result, located(ast.Expr(value=call(state.il, "unfinished", arguments)), node.test)]
+    arguments += [ast.Constant(state.max_steps)] if before else []
+    result.append(located(ast.Expr(value=call(state.il, "unfinished", arguments)), node.test))
+    return [*before, *result]
 
 
 def break_loop(state: RewriteState, node: ast.Break) -> list[ast.stmt]:
@@ -255,6 +257,45 @@ def _body(
         state.names.store(one, symbolic=True)
         state.arrays.declare_perhaps(one)
     return result
+
+
+def _steps(state: RewriteState, node: ast.While, index: str) -> tuple[ast.expr, list[ast.stmt]]:
+    """The most steps of a `while`, and before it what finds fewer where it counts: `while c < n: c += 1`."""
+    most = ast.Constant(state.max_steps)
+    changed = [part for one in node.body for part in walk(one) if isinstance(part, ast.Name)]
+    assigned = [part.id for part in changed if isinstance(part.ctx, ast.Store)]
+    test = node.test
+    tests = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+    for test in tests:
+        for counter, value in _updates(node.body):
+            parts = [*walk(test), *walk(value)]
+            names = {part.id for part in parts if isinstance(part, ast.Name)}
+            counts = assigned.count(counter) == 1 and names & set(assigned) == {counter}
+            if counts and all(_is_of_host(state, part) for part in parts):
+                steps = state.unused(f"{index}_steps")
+                functions = [function_of([counter], copied(one)) for one in (test, value)]
+                found = call(state.il, "counted", [most, name(counter), *functions])
+                return name(steps), [located(ast.Assign([name(steps, store=True)], found), node.test)]
+    return most, []
+
+
+def _updates(body: list[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
+    """The names that are assigned in every iteration, with what: `c + 1`."""
+    for one in body:
+        if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name):
+            yield one.target.id, ast.BinOp(name(one.target.id), one.op, one.value)
+        elif isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ast.Name):
+            yield one.targets[0].id, one.value
+
+
+def _is_of_host(state: RewriteState, part: ast.AST) -> bool:
+    """Return whether a part of an expression means the same in a loop that assigns none of its names."""
+    if isinstance(part, ast.Subscript):  # of arrays and lists, which the loop may change
+        return isinstance(part.value, ast.Attribute) and part.value.attr == "shape"
+    if isinstance(part, ast.Call):
+        arrays = [one for one in part.args if isinstance(one, ast.Name) and one.id in state.arrays]
+        return state.source.meaning(part.func) is builtins.len and len(arrays) == len(part.args) == 1
+    return not isinstance(part, (ast.NamedExpr, ast.Lambda, ast.comprehension))
 
 
 def _loop(

@@ -21,6 +21,7 @@ from cyclotron.language.values.nodes import (
 from cyclotron.language.values.operations import add, apply
 from cyclotron.language.values.region import indices_of as indices_in
 from cyclotron.language.values.region import project
+from cyclotron.support.dtypes import is_whole
 from cyclotron.support.errors import Span, TraceError
 
 _ONE_LOOP = "write the reduction as `sum(... for k in range(...))`, or accumulate over exactly one loop"
@@ -66,6 +67,15 @@ def record(
     if reduced is not None:
         term = Reduce("sum", reduced, inner, term, span)
     if initial is not None:
+        rounds = target.tile is None and not is_whole(target.dtype_name)
+        if reduced is not None and initial.reduced is reduced and rounds:
+            raise TraceError(
+                f"`{target.name}` is accumulated twice in the loop over `{reduced.name}`",
+                code="CYC113",
+                span=span,
+                notes=[(initial.span, "it is accumulated here")],
+                help="add both in one statement, or in loops of their own",
+            )
         initial.value = _grow(initial.value, term, increment.negative, in_order)
         initial.inside = indices_of(scopes)
         initial.reduced = reduced

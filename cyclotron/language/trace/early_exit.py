@@ -16,7 +16,7 @@ from cyclotron.language.trace.loop_carried import keep_values
 from cyclotron.language.trace.loop_parts import known_test
 from cyclotron.language.trace.statement import Scope
 from cyclotron.language.trace.trace import Trace, active_trace
-from cyclotron.language.values.affine import EVERYWHERE, Affine, Constraint, intersection
+from cyclotron.language.values.affine import EVERYWHERE, Affine, Constraint, Index, intersection
 from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.guarded import while_running
 from cyclotron.language.values.nodes import Access, Constant, Tensor
@@ -25,6 +25,7 @@ from cyclotron.language.values.region import Conjunction, extent, indices_of, su
 from cyclotron.language.values.source_span import here, open_block, trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
 
+_MOST_COUNTED = 1_000_000  # steps, each of which Python takes before the loop is recorded
 _GOES_ON = "whether the loop "
 _NAME = "while_at_line_{}_goes_on_after_{}"
 _NAMED = re.compile(r"while_at_line_(?P<line>\d+)_goes_on_after_(?P<steps>\d+)(_\d+)?")
@@ -122,16 +123,56 @@ def _holds(conjunction: Conjunction) -> bool:
     return all(map(met, conjunction))
 
 
-def bound_reached(flag: SymbolicTensor, test: Callable[[], object], steps: int) -> None:
+def counted(most: int, number: Any, test: Callable[[Any], object], update: Callable[[Any], Any]) -> int:
+    """``n = il.counted(100, c, lambda c: c < 3, lambda c: c + 1)``: the steps of a loop that a number ends.
+
+    That is 1 at least, since one iteration is recorded, and the most where data make the number or the test.
+    """
+    for steps in range(min(most, _MOST_COUNTED)):
+        try:
+            goes_on = test(number) if isinstance(number, (int, float, Affine)) else None
+            number = update(number)
+            if isinstance(goes_on, Condition):
+                return _counted_by_indices(most, goes_on, test(number))
+        except Exception:  # as the loop itself will say
+            return most
+        if not isinstance(goes_on, (bool, int, float)):
+            return most
+        if not goes_on:
+            return max(steps, 1)
+    return most
+
+
+def _counted_by_indices(most: int, first: Condition, second: object) -> int:
+    """The most steps at any point of the loops around, by the test before the first step and after it."""
+    tests = [one.region[0] for one in (first, second) if isinstance(one, Condition) and len(one.region) == 1]
+    if [len(one) for one in tests] != [1, 1] or any(one.equality or one.modulus for (one,) in tests):
+        return most
+    (now,), (then,) = tests
+    step = now.form.plus(then.form.times(-1))
+    if step.terms or step.constant <= 0:
+        return most
+    ahead = Index("ahead", here())
+    known = Constraint(Affine({ahead: 1}, 0).plus(now.form.times(-1)), True)
+    found = extent(intersection(active_trace().region(), ((known,),)), ahead)
+    return 1 if found is None else max(1, min(most, found[1] // step.constant + 1))
+
+
+def bound_reached(
+    flag: SymbolicTensor, test: Callable[[], object], steps: int, most: int | None = None
+) -> None:
     """``il.unfinished(step_runs, lambda: rho > tolerance, 100)`` after a loop: whether it would have gone on.
 
-    That becomes an output of the program, of which a run makes an error.
+    That becomes an output of the program, of which a run makes an error; but a number ends a loop that has
+    fewer steps than the most.
 
     Raises
     ------
     TraceError
         CYC104 if the test changes an array, as a kernel may that is called in it: here it is one test more.
     """
+    if most is not None and steps < most:
+        return
     trace = active_trace()
     name = _NAME.format(here().line, steps)
     words = f"whether the loop at line {here().line} goes on after {steps} steps"

@@ -136,10 +136,10 @@ def _as_added(total: Any, value: Any, negative: bool) -> Any:
     if not isinstance(value, _NUMBERS):
         return total
     first = element(value)
+    truths = _truths(total.body)
     may_be_minus_zero = repr(first.value) == "-0.0" if isinstance(first, Constant) else first.type.kind == "f"
     if may_be_minus_zero and not negative:
         total = _without_zeros(total)
-    truths = _truths(total.body)
     if truths is not None and first.dtype == "bool" and not (first.type.weak and truths.type.weak):
         return Reduce("sum", total.index, total.region, truths, total.span)
     dtype, _ = promote("add", first.type, total.type if truths is None else truths.type)
