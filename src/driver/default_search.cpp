@@ -56,6 +56,9 @@ constexpr double about_as_fast = 1.05;
 constexpr double much_faster = 1.25;
 /// On fewer PEs, placements are tried up to this factor of the estimate: it does not see what overlaps.
 constexpr double uncertainty = 1.25;
+/// So many others are tried up to this factor of the best time, as estimates are about as far off.
+constexpr std::size_t most_by_chance = 2;
+constexpr double by_chance = 1.35;
 /// The same operations where reductions of a placement that compiles go inwards, which is as legal: some tenths of a
 /// second; and for so many placements.
 constexpr unsigned long most_operations_inwards = 20'000'000;
@@ -208,6 +211,13 @@ class DefaultSearch {
       if (is_promising(placement)) try_placement(placement, most_of_one);
     }
     try_one_pe();
+    std::size_t chances = most_by_chance;
+    for (const auto& placement : rest) {
+      if (tried() >= most || chances == 0) break;
+      if (tried_.contains(key(placement)) || hope(placement) >= by_chance * best_time()) continue;
+      try_placement(placement, most_of_one);
+      --chances;
+    }
   }
 
   /// The placement on one PE, which loses no early exit.
@@ -291,14 +301,16 @@ class DefaultSearch {
     if (choices_.size() == before) try_order(placement, most);
   }
 
-  using Key = std::tuple<std::vector<std::string>, std::vector<std::string>, bool>;
+  using Key = std::tuple<std::vector<std::string>, std::vector<std::string>, bool, bool>;
   static Key key(const schedule::Placement& placement, bool routed = false) {
-    return {placement.schedule.space_indices, placement.schedule.inward_indices, routed};
+    const auto& schedule = placement.schedule;
+    return {schedule.space_indices, schedule.inward_indices, !schedule.movements.empty(), routed};
   }
 
   [[nodiscard]] const schedule::Placement* inwards(const schedule::Placement& placement) const {
     const auto found = std::ranges::find_if(placements_.inwards, [&](const schedule::Placement& other) {
-      return other.schedule.space_indices == placement.schedule.space_indices;
+      return other.schedule.space_indices == placement.schedule.space_indices &&
+             other.schedule.movements == placement.schedule.movements;
     });
     if (found == placements_.inwards.end() || placement.cycles < much_faster * found->cycles) return nullptr;
     return &*found;
@@ -346,7 +358,8 @@ class DefaultSearch {
     for (const auto& inwards : placements_.inwards) {
       for (std::size_t n = 0; n < choices_.size(); ++n) {
         const auto& plain = choices_[n].placement;
-        if (plain.schedule.space_indices == inwards.schedule.space_indices)
+        if (plain.schedule.space_indices == inwards.schedule.space_indices &&
+            plain.schedule.movements == inwards.schedule.movements)
           hopes.push_back({times[n] * inwards.cycles / plain.cycles, &inwards, choices_[n].routed});
       }
     }
@@ -457,8 +470,11 @@ class DefaultSearch {
     if (!(times >= much_faster)) return std::nullopt;  // nor where both take no time
     Diagnostic result = best->refusal.diagnostic;
     result.code = "CYC330";
-    const auto& space = best->placement.schedule.space_indices;
-    const auto other = space.empty() ? "on one PE" : fmt::format("with space({})", quoted(space));
+    const auto& schedule = best->placement.schedule;
+    auto other = schedule.space_indices.empty()
+                     ? "on one PE"
+                     : fmt::format("with space({})", quoted(schedule.space_indices));
+    for (const auto& move : schedule.movements) other += fmt::format(".prefetch({})", quoted({move.tensor}));
     result.message = fmt::format(
         "`{}` runs on {} PE{}; {} it would be about {:.{}f} times as fast, but that is refused: {}",
         taken.variant->reordered.system.kernel, taken.pes, taken.pes == 1 ? "" : "s", other, times,
@@ -473,7 +489,7 @@ class DefaultSearch {
   std::size_t budget_;  ///< Candidates to compile, by the size of the system alone.
   std::map<std::vector<std::string>, Variant>
       variants_;         ///< By the indices over which reductions go inwards.
-  std::set<Key> tried_;  ///< Space, those indices, and whether with routes.
+  std::set<Key> tried_;  ///< Space, those indices, whether PEs load tables, and whether with routes.
   std::set<Key> far_;    ///< Of these, those for which links were missing.
   std::vector<Choice> choices_;
   std::vector<Refused> refused_;

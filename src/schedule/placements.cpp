@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -31,17 +33,34 @@ using Names = std::vector<std::string>;
 constexpr std::size_t most_indices = 24, most_indices_of_cubes = 10;
 /// Reductions from both ends are tried where the estimate is so many times better.
 constexpr double much_shorter = 1.05;
+/// Comparisons of parts of the grid, to tell which PE computes the most: some microseconds.
+constexpr std::size_t most_comparisons = 1 << 12;
+/// A test, a choice and a sum for each element of a table; by its address it takes as many.
+constexpr double operators_of_selection = 3;
+/// Elements that all PEs load of a table, each for itself: what the simulator has room for.
+constexpr double most_copies = 1 << 20;
 
-/// A loop around an operation, and how many values its index has there.
+/// A loop around an operation, how many values its index has there, and from which on.
 struct Loop {
   std::size_t index = 0;
   double extent = 1;
+  double first = 0;
+  bool operator==(const Loop&) const = default;
+};
+
+/// The choice of an element of a table by its number: `value == j ? x[j] : 0` for each j. A PE that has the table finds it
+/// by its address, which takes no more for a longer one.
+struct Selection {
+  std::size_t index = 0;               ///< Along the table.
+  std::set<std::size_t> moving{};      ///< Indices that, in space, have PEs hand the table on.
+  const std::string* input = nullptr;  ///< The table, where each PE may load it instead.
 };
 
 /// Operators of one PE: so many cycles at each point of the loops.
 struct Work {
   double cycles = 0;
   std::vector<Loop> loops;
+  std::optional<Selection> selection = std::nullopt;
 };
 
 /// The way of values from point to point along an index, where it is space: so many cycles a point, in each iteration of
@@ -50,7 +69,8 @@ struct Way {
   Loop along;
   double cycles = 1;
   std::vector<Loop> around;
-  bool computed = false;  ///< They start or end where a reduction does.
+  bool computed = false;               ///< They start or end where a reduction does.
+  const std::string* input = nullptr;  ///< That they hand on.
 };
 
 /// Collects the operators and ways of an equation.
@@ -63,16 +83,16 @@ class EquationCost {
     if (domain.is_empty()) return;
     const recurrence::Scope scope{equation.indices, domain};
     const auto loops = loops_of(scope);
-    const auto before = works.size();
-    add(equation.expr, scope, loops);
-    const auto operators = static_cast<double>(works.size() - before);
+    add_operators(0, loops);  // a copy, too, is somewhere
+    chain_ = 0;
+    if (!add_to_element(equation, loops, sequential)) add(equation.expr, scope, loops, 0);
     std::vector<Loop> outer;  // that run in turn
     for (const auto& loop : loops) {
       const bool carried = sequential.carried.contains(names_[loop.index]);
       const auto way = found_.find(loop.index);
       if (way != found_.end()) way->second.around = outer;
       // From neighbour to neighbour, iterations of outer loops follow each other as wavefronts do.
-      if (carried) found_[loop.index] = {loop, operators + 1, {}};
+      if (carried) found_[loop.index] = {loop, chain_ + 1, {}};
       if (carried || sequential.exits.contains(names_[loop.index])) outer.push_back(loop);
     }
     for (auto& [index, way] : found_) {
@@ -92,37 +112,101 @@ class EquationCost {
     for (std::size_t v = 0; v < scope.names.size(); ++v) {
       const auto index = std::ranges::find(names_, scope.names[v]) - names_.begin();
       const auto low = scope.points.minimum(v).value_or(0), high = scope.points.maximum(v).value_or(0);
-      result.push_back(
-          {static_cast<std::size_t>(index), static_cast<double>(std::max<std::int64_t>(high - low + 1, 1))});
+      result.push_back({static_cast<std::size_t>(index),
+                        static_cast<double>(std::max<std::int64_t>(high - low + 1, 1)),
+                        static_cast<double>(low)});
     }
     return result;
   }
 
-  void add(ExprId id, const recurrence::Scope& scope, const std::vector<Loop>& loops) {
+  /// An expression whose value so many operators take before the equation's is known.
+  void add(ExprId id, const recurrence::Scope& scope, const std::vector<Loop>& loops, double after) {
     const auto& node = system_.at(id).node;
     if (const auto* apply = std::get_if<recurrence::Apply>(&node)) {
-      if (operators::info(apply->op).flops_per_element != 0) works.push_back({1, loops});
-      for (const auto operand : apply->operands) add(operand, scope, loops);
+      const bool takes_time = operators::info(apply->op).flops_per_element != 0;
+      if (takes_time) add_operators(1, loops);
+      for (const auto operand : apply->operands) add(operand, scope, loops, after + (takes_time ? 1 : 0));
     } else if (const auto* access = std::get_if<recurrence::Access>(&node)) {
+      if (system_.at(access->tensor).role != recurrence::Role::input) chain_ = std::max(chain_, after);
       add_ways(*access, loops);
     } else if (const auto* reduce = std::get_if<recurrence::Reduce>(&node)) {
-      add_reduction(*reduce, scope);
+      add_reduction(*reduce, scope, after);
     }
+  }
+
+  void add_operators(double cycles, const std::vector<Loop>& loops) {
+    if (works.empty() || works.back().selection || works.back().loops != loops) works.push_back({0, loops});
+    works.back().cycles += cycles;
+  }
+
+  [[nodiscard]] static bool names(const recurrence::Access& access, std::size_t variable) {
+    return std::ranges::any_of(access.index, [&](const recurrence::Affine& form) {
+      return variable < form.coefficients.size() && form.coefficients[variable] != 0;
+    });
+  }
+
+  /// The table of which a sum takes the element that `value == index` chooses, if it is one.
+  [[nodiscard]] const recurrence::Access* table_of(const recurrence::Reduce& reduce,
+                                                   const recurrence::Scope& scope) const {
+    const auto last = scope.names.size() - 1;
+    if (chosen_by(reduce.body) != last) return nullptr;
+    const auto& choice = std::get<recurrence::Apply>(system_.at(reduce.body).node);
+    const auto* table = std::get_if<recurrence::Access>(&system_.at(choice.operands[1]).node);
+    return table != nullptr && names(*table, last) ? table : nullptr;
+  }
+
+  /// The index of `value == index ? ... : ...`, if an expression is that.
+  [[nodiscard]] std::optional<std::size_t> chosen_by(ExprId id) const {
+    const auto* choice = std::get_if<recurrence::Apply>(&system_.at(id).node);
+    if (choice == nullptr || choice->op != recurrence::Op::where) return std::nullopt;
+    const auto* test = std::get_if<recurrence::Apply>(&system_.at(choice->operands[0]).node);
+    if (test == nullptr || test->op != recurrence::Op::equal) return std::nullopt;
+    for (const auto operand : test->operands) {
+      const auto* number = std::get_if<recurrence::Index>(&system_.at(operand).node);
+      if (number == nullptr) continue;
+      const auto& factors = number->form.coefficients;
+      const auto place = std::ranges::find_if(factors, [](auto factor) { return factor != 0; });
+      if (place != factors.end() && std::ranges::count(factors, 0) + 1 == std::ssize(factors))
+        return static_cast<std::size_t>(place - factors.begin());
+    }
+    return std::nullopt;
+  }
+
+  /// True where an equation adds to the element of a table that `value == index` chooses; adds its operators.
+  bool add_to_element(const Equation& equation, const std::vector<Loop>& loops,
+                      const SequentialIndices& sequential) {
+    const auto* sum = std::get_if<recurrence::Apply>(&system_.at(equation.expr).node);
+    if (sum == nullptr || (sum->op != recurrence::Op::add && sum->op != recurrence::Op::subtract))
+      return false;
+    const auto index = chosen_by(sum->operands[1]);
+    const auto& before = system_.at(sum->operands[0]).node;
+    const auto* last = std::get_if<recurrence::Access>(&before);
+    const bool starts = std::holds_alternative<recurrence::Constant>(before);
+    if (!index || (!starts && (last == nullptr || last->tensor != equation.target))) return false;
+    Selection selection{.index = loops[*index].index};
+    for (const auto& loop : loops) {
+      if (sequential.carried.contains(names_[loop.index])) selection.moving.insert(loop.index);
+    }
+    works.push_back({operators_of_selection, loops, std::move(selection)});
+    chain_ = 1;
+    return true;
   }
 
   /// A value is needed at all points along the indices that its subscripts do not name.
   void add_ways(const recurrence::Access& access, const std::vector<Loop>& loops) {
     for (std::size_t v = 0; v < loops.size(); ++v) {
-      const bool named = std::ranges::any_of(access.index, [&](const recurrence::Affine& form) {
-        return v < form.coefficients.size() && form.coefficients[v] != 0;
-      });
-      const bool computed = system_.at(access.tensor).role != recurrence::Role::input;
-      if (!named) found_.try_emplace(loops[v].index, Way{loops[v], 1, {}, computed});
+      const bool named = names(access, v);
+      const auto& tensor = system_.at(access.tensor);
+      const bool computed = tensor.role != recurrence::Role::input;
+      if (named || loops[v].extent == 1) continue;
+      const auto* input = computed ? nullptr : &tensor.name;
+      auto& way = found_.try_emplace(loops[v].index, Way{loops[v], 1, {}, computed, input}).first->second;
+      if (way.input != input) way.input = nullptr;
     }
   }
 
   /// A sum of products is one operator a term.
-  void add_reduction(const recurrence::Reduce& reduce, const recurrence::Scope& outer) {
+  void add_reduction(const recurrence::Reduce& reduce, const recurrence::Scope& outer, double after) {
     const auto count = outer.names.size();
     std::vector<poly::Affine> drop;
     for (std::size_t v = 0; v < count; ++v) drop.push_back(poly::variable(count + 1, v));
@@ -132,34 +216,89 @@ class EquationCost {
     scope.names.push_back(reduce.index);
     if (scope.points.is_empty()) return;
     const auto loops = loops_of(scope);
+    if (const auto* table = table_of(reduce, scope)) {
+      Selection selection{.index = loops.back().index};
+      const auto& tensor = system_.at(table->tensor);
+      if (tensor.role == recurrence::Role::input) selection.input = &tensor.name;
+      for (std::size_t v = 0; v < loops.size(); ++v) {
+        if (!names(*table, v)) selection.moving.insert(loops[v].index);
+      }
+      works.push_back({operators_of_selection, loops, std::move(selection)});
+      found_.try_emplace(loops.back().index, Way{loops.back(), 1, {}, true});
+      add_ways(*table, loops);
+      return;
+    }
     const auto* body = std::get_if<recurrence::Apply>(&system_.at(reduce.body).node);
-    if (body == nullptr || body->op != recurrence::Op::multiply) works.push_back({1, loops});
+    if (body == nullptr || body->op != recurrence::Op::multiply) add_operators(1, loops);
     found_.try_emplace(loops.back().index, Way{loops.back(), 1, {}, true});
-    add(reduce.body, scope, loops);
+    add(reduce.body, scope, loops, after + 1);
   }
 
   const System& system_;
   const Names& names_;
   std::map<std::size_t, Way> found_;  ///< Of the equation at hand, by index.
+  double chain_ = 0;                  ///< The most operators of it from a value that is computed to its own.
 };
+
+/// The PEs of a part of the grid, from the first to the last along each of its dimensions.
+using Box = std::vector<std::pair<double, double>>;
+using Load = std::pair<Box, double>;  ///< So many cycles of each of these PEs.
+
+/// The cycles of the PE that has the most, of loads that differ from a dimension on; their sum where that takes long.
+double most_of_one_pe(const std::vector<Load>& loads, std::size_t dimension, std::size_t effort) {
+  if (loads.empty() || dimension == loads.front().first.size() || loads.size() > effort) {
+    return std::accumulate(loads.begin(), loads.end(), 0.0,
+                           [](double sum, const Load& load) { return sum + load.second; });
+  }
+  double result = 0;
+  std::set<double> firsts;  // one of them has the most
+  for (const auto& [box, cycles] : loads) firsts.insert(box[dimension].first);
+  for (const auto pe : firsts) {
+    std::vector<Load> there;
+    std::ranges::copy_if(loads, std::back_inserter(there), [&](const Load& load) {
+      return load.first[dimension].first <= pe && pe <= load.first[dimension].second;
+    });
+    result = std::max(result, most_of_one_pe(there, dimension + 1, effort / firsts.size()));
+  }
+  return result;
+}
 
 /// Estimates of cycles, of any placement.
 class Estimates {
  public:
   Estimates(const System& system, const std::vector<std::int64_t>& grid)
-      : names_(index_names(system)), extents_(names_.size(), 1), grid_(grid), cost_(system, names_) {
+      : names_(index_names(system)),
+        extents_(names_.size(), 1),
+        firsts_(names_.size(), std::numeric_limits<double>::max()),
+        grid_(grid),
+        cost_(system, names_) {
     const auto sequential = sequential_indices(system);
     carried_ = sequential.carried;
     const auto free = recurrence::indices_in_any_order(system);
     in_any_order_ = {free.begin(), free.end()};
     for (const auto& equation : system.equations) cost_.add(equation, sequential);
-    const auto widen = [&](const Loop& loop) {
-      extents_[loop.index] = std::max(extents_[loop.index], loop.extent);
-    };
-    for (const auto& work : cost_.works) std::ranges::for_each(work.loops, widen);
-    for (const auto& way : cost_.ways) widen(way.along);
+    std::vector<const Loop*> loops;
+    for (const auto& work : cost_.works)
+      std::ranges::transform(work.loops, std::back_inserter(loops), [](const Loop& loop) { return &loop; });
+    for (const auto& way : cost_.ways) loops.push_back(&way.along);
+    for (const auto* loop : loops) firsts_[loop->index] = std::min(firsts_[loop->index], loop->first);
+    for (const auto* loop : loops) {
+      auto& extent = extents_[loop->index];
+      extent = std::max(extent, loop->first + loop->extent - firsts_[loop->index]);
+    }
+    std::vector<bool> varies(names_.size());
+    for (const auto* loop : loops) varies[loop->index] = varies[loop->index] || loop->extent > 1;
+    for (const auto& equation : system.equations) {
+      for (const auto& form : equation.index) {
+        for (std::size_t v = 0; v < form.coefficients.size(); ++v) {
+          if (form.coefficients[v] == 0) continue;
+          const auto n = std::ranges::find(names_, equation.indices[v]) - names_.begin();
+          varies[static_cast<std::size_t>(n)] = true;
+        }
+      }
+    }
     for (std::size_t n = 0; n < names_.size(); ++n) {
-      if (extents_[n] > 1 && !sequential.exits.contains(names_[n])) candidates_.push_back(n);
+      if (varies[n] && extents_[n] > 1 && !sequential.exits.contains(names_[n])) candidates_.push_back(n);
     }
     const auto most = grid_dimensions(grid) > 2 ? most_indices_of_cubes : most_indices;
     std::ranges::stable_sort(candidates_, std::greater{}, [&](std::size_t n) { return extents_[n]; });
@@ -189,17 +328,38 @@ class Estimates {
       if (d < grid_.size()) parts[n] = std::min(parts[n], static_cast<double>(grid_[d]));
       result.pes *= parts[n];
     }
+    std::map<Box, double> loads;
+    const auto is_loaded = [&](const std::string* input) {
+      return input != nullptr && movement_of(schedule, *input) != nullptr;
+    };
+    const auto is_found = [&](const Selection& selection) {
+      return parts[selection.index] == 0 &&
+             (is_loaded(selection.input) ||
+              std::ranges::all_of(selection.moving, [&](std::size_t n) { return parts[n] == 0; }));
+    };
     for (const auto& work : cost_.works) {
       double cycles = work.cycles;
+      const bool by_address = work.selection && is_found(*work.selection);
+      std::map<std::size_t, std::pair<double, double>> where;
       for (const auto& loop : work.loops) {
-        const bool spread = parts[loop.index] > 0;
-        cycles *=
-            spread ? std::min(loop.extent, std::ceil(extents_[loop.index] / parts[loop.index])) : loop.extent;
+        const auto pes = parts[loop.index], extent = extents_[loop.index];
+        if (!by_address || loop.index != work.selection->index)
+          cycles *= pes > 0 ? std::min(loop.extent, std::ceil(extent / pes)) : loop.extent;
+        const auto pe_of = [&](double value) {
+          return std::floor((value - firsts_[loop.index]) * pes / extent);
+        };
+        if (pes > 0) where[loop.index] = {pe_of(loop.first), pe_of(loop.first + loop.extent - 1)};
       }
-      result.cycles += cycles;
+      Box box;
+      for (std::size_t n = 0; n < names_.size(); ++n) {
+        if (parts[n] > 0) box.push_back(where.contains(n) ? where[n] : std::pair(0.0, parts[n] - 1));
+      }
+      loads[box] += cycles;
     }
+    result.cycles = most_of_one_pe({loads.begin(), loads.end()}, 0, most_comparisons);
     result.least = result.cycles;
     for (const auto& way : cost_.ways) {
+      if (is_loaded(way.input)) continue;
       double cycles = way.cycles * std::min(parts[way.along.index], way.along.extent);
       if (way.computed && inwards.contains(way.along.index)) cycles /= 2;
       result.least += cycles;
@@ -208,6 +368,25 @@ class Estimates {
     }
     result.schedule = std::move(schedule);
     return result;
+  }
+
+  /// The placement with the tables of which its PEs choose elements in each of them, where there is room for that.
+  [[nodiscard]] std::optional<Placement> with_tables(const Placement& placement) const {
+    auto schedule = placement.schedule;
+    for (const auto& work : cost_.works) {
+      if (!work.selection || work.selection->input == nullptr) continue;
+      const auto& input = *work.selection->input;
+      const auto is_space = [&](std::size_t n) {
+        return std::ranges::find(schedule.space_indices, names_[n]) != schedule.space_indices.end();
+      };
+      if (is_space(work.selection->index) || std::ranges::none_of(work.selection->moving, is_space) ||
+          placement.pes * extents_[work.selection->index] > most_copies)
+        continue;
+      if (movement_of(schedule, input) == nullptr)
+        schedule.movements.push_back({input, MovementKind::prefetch, {}});
+    }
+    if (schedule.movements.empty()) return std::nullopt;
+    return of(std::move(schedule));
   }
 
   /// The placement with its reductions from both ends of the grid, where they may have that order and are shorter so.
@@ -224,7 +403,8 @@ class Estimates {
 
  private:
   Names names_;
-  std::vector<double> extents_;  ///< Of each index, the most in any equation.
+  std::vector<double> extents_;  ///< Of each index, from its least value in any equation to the greatest,
+  std::vector<double> firsts_;   ///< and the least one.
   const std::vector<std::int64_t>& grid_;
   EquationCost cost_;
   std::set<std::string> carried_, in_any_order_;
@@ -283,6 +463,13 @@ Placements placements(const System& system, const std::vector<std::int64_t>& gri
         break;
     }
   });
+  std::vector<Placement> loading;
+  for (const auto* placements : {&result.defaults, &result.others}) {
+    for (const auto& placement : *placements) {
+      if (auto other = estimates.with_tables(placement)) loading.push_back(std::move(*other));
+    }
+  }
+  std::ranges::move(loading, std::back_inserter(result.others));
   for (const auto* placements : {&result.defaults, &result.others}) {
     for (const auto& placement : *placements) {
       if (auto inwards = estimates.inwards(placement)) result.inwards.push_back(std::move(*inwards));

@@ -13,6 +13,8 @@
 #include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/support/error.hpp>
 
+#include "placements.hpp"
+
 namespace cyclotron::schedule {
 
 namespace {
@@ -174,11 +176,6 @@ void check_movements(const System& system, const Schedule& schedule, const std::
 
 bool contains_rotation(const Schedule& schedule, const std::string& index) {
   return std::ranges::find(schedule.rotations, index, &Rotation::index) != schedule.rotations.end();
-}
-
-const Movement* movement_of(const Schedule& schedule, const std::string& tensor) {
-  const auto place = std::ranges::find(schedule.movements, tensor, &Movement::tensor);
-  return place == schedule.movements.end() ? nullptr : &*place;
 }
 
 void check_folds(const Schedule& schedule) {
@@ -347,6 +344,11 @@ std::pair<Schedule, std::vector<std::string>> checked(const System& system, Sche
 }
 
 }  // namespace
+
+const Movement* movement_of(const Schedule& schedule, const std::string& tensor) {
+  const auto place = std::ranges::find(schedule.movements, tensor, &Movement::tensor);
+  return place == schedule.movements.end() ? nullptr : &*place;
+}
 
 Schedule complete(const System& system, Schedule schedule) {
   auto [result, missing] = checked(system, std::move(schedule));

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -192,3 +194,18 @@ def test_products_do_not_overflow_on_their_way():
     for backend in ("sim", "local"):
         result = cy.run(multiplied.compile(x), backend=backend).output
         np.testing.assert_array_max_ulp(result, multiplied.reference(x), maxulp=1)
+
+
+def test_variance_is_rounded_at_each_step_as_by_numpy() -> None:
+    """Its squares and sums are infinite before it is: so is NumPy's root of it."""
+
+    @cy.kernel
+    def spread(x):
+        return cy.var(x, axis=0), cy.std(x, axis=0), cy.std(x, axis=0, keepdims=True) // 1
+
+    x = np.array([[3, 0, 0, 60000], [65504, 300, 1, 60000], [-0.75, 0, 2, 60000]], "float16")
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for one, right in zip(spread(x), spread.__wrapped__(x), strict=True):
+            np.testing.assert_allclose(one, right, rtol=4 * np.finfo("float16").eps)
+            assert one.dtype == right.dtype

@@ -169,7 +169,7 @@ KERNELS = {
     remainder: 12,
     both_parts: 4,
     names_and_arithmetic: 8,
-    in_place_over_time: 8,
+    in_place_over_time: 3,  # a PE for each step, one behind the other: 36 cycles, 51 on a PE for each place
     tiles: 64,
     assigned: 8,
     added_to_quotients: 4,

@@ -129,9 +129,10 @@ def test_steps_of_arrays_are_time():
 @pytest.mark.parametrize("steps", [1, 2, 3])
 @pytest.mark.parametrize("machine", [None, cy.Machine(grid=(2,)), cy.Machine(grid=(2, 2))], ids=str)
 def test_a_step_or_two_are_time_as_many_are(steps, machine):
-    program, _ = equals_numpy(decayed, integers(5), steps, machine=machine)
+    program, cycles = equals_numpy(decayed, integers(5), steps, machine=machine)
     assert "i" in program.schedule.space_indices
-    assert "t" not in program.schedule.space_indices
+    if "t" in program.schedule.space_indices:  # where the grid has no room for more places
+        assert cycles < cycles_of(decayed, integers(5), steps, space=("i", "0"), machine=machine)
     program, cycles = equals_numpy(heat, integers(5, 6), steps, machine=machine)
     if "t" in program.schedule.space_indices:  # a PE for each of two steps, one behind the other
         assert cycles < cycles_of(heat, integers(5, 6), steps, space="i", machine=machine)
@@ -392,3 +393,50 @@ def test_fields_stepped_from_each_other_are_spread(shape, grid, steps, depth):
 def test_what_goes_from_point_to_point_by_way_of_another_field_is_not():
     program, _ = equals_numpy(chained, integers(6), 3 * integers(6), 4, machine=cy.Machine(grid=(3,)))
     assert "i" not in program.schedule.space_indices
+
+
+@cy.kernel
+def gathered(x, at):
+    return x[at]
+
+
+@cy.kernel
+def added_at(x, at):
+    y = cy.zeros(100)
+    for k in range(at.shape[0]):
+        y[at[k]] += x[k]
+    return y
+
+
+@cy.kernel
+def sparse_product(values, columns, x):
+    y = cy.zeros(values.shape[0])
+    for i in range(values.shape[0]):
+        for k in range(values.shape[1]):
+            y[i] += values[i, k] * x[columns[i, k]]
+    return y
+
+
+def test_tables_are_where_their_elements_are_chosen():
+    """Three cycles an element, not so many for each of the table."""
+    rng = np.random.default_rng(7)
+    table, at = rng.integers(-9, 9, 1000).astype(float), rng.integers(-1000, 1000, 4)
+    program, cycles = equals_numpy(gathered, table, at)
+    assert (program.grid, cycles) == ((4,), 3)
+    _, cycles = equals_numpy(gathered, table, at, machine=cy.Machine(grid=(2,)))
+    assert cycles <= 3 * 4
+    _, cycles = equals_numpy(added_at, integers(40), rng.integers(0, 100, 40))
+    assert cycles <= 3 * 40
+    arguments = integers(32, 5), rng.integers(0, 32, (32, 5)), integers(32)
+    program, cycles = equals_numpy(sparse_product, *arguments)
+    assert cycles <= 5 * 5
+
+
+def test_tables_that_pes_have_no_room_for_pass_them():
+    table, at = integers(1000), np.arange(0, 1000, 250)
+    small = cy.Machine(grid=(4,), pe=cy.PE(memory=1024))
+    with pytest.warns(
+        cy.PerformanceWarning, match=r'with space\("i"\).prefetch\("x"\) it would be .* times as fast'
+    ):
+        program, _ = equals_numpy(gathered, table, at, machine=small)
+    assert program.grid == (4,)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import builtins
-import functools
-import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -172,27 +170,7 @@ def _require_flag(kind: str, keepdims: object) -> None:
         )
 
 
-def _in_dtype_of_sums(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function, of an array before all else, that computes in the dtype of its sums, and rounds once."""
-    signature = inspect.signature(function)
-
-    @functools.wraps(function)
-    def wide(*args: Any, **kwargs: Any) -> Any:
-        try:
-            given = signature.bind(*args, **kwargs)
-        except TypeError:
-            return function(*args, **kwargs)  # which says whose arguments they are
-        (name, a), *_ = given.arguments.items()
-        if not isinstance(a, SymbolicArray) or a.dtype_name == sum_dtype(a.dtype_name):
-            return function(*args, **kwargs)
-        given.arguments[name] = a.astype(sum_dtype(a.dtype_name))
-        return function(*given.args, **given.kwargs).astype(a.dtype_name)
-
-    return wide
-
-
 @numpy_function(np.var, method="var", or_numpy=False, role="whole arrays")
-@_in_dtype_of_sums
 def var(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
     """The mean of the squared distances from the mean, over axes; `ddof` fewer of them than there are.
 
@@ -227,15 +205,15 @@ def var(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) ->
     """
     if not isinstance(a, SymbolicArray):
         return np.var(a, axis=axis, ddof=ddof, keepdims=keepdims)
-    away = a - fold("mean", a, axis, True)
-    squares = away.real * away.real + away.imag * away.imag if kind_of(away.dtype) == "c" else away * away
     sizes = tuple(a.shape[n] for n in axes_of(axis, a.ndim, "var"))
     number: int = math.prod(whole_numbers(sizes, "the variance"))
+    is_half = a.dtype_name != sum_dtype(a.dtype_name)  # whose sum NumPy rounds, other than for a mean
+    away = a - (fold("sum", a, axis, True) / number if is_half else fold("mean", a, axis, True))
+    squares = away.real * away.real + away.imag * away.imag if kind_of(away.dtype) == "c" else away * away
     return fold("sum", squares, axis, keepdims) / builtins.max(number - ddof, 0)
 
 
 @numpy_function(np.std, method="std", or_numpy=False, role="whole arrays")
-@_in_dtype_of_sums
 def std(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
     """The root of the variance over axes, as `var`.
 

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cyclotron/schedule/schedule.hpp>
@@ -141,6 +142,24 @@ TEST(Schedule, PlacementsOfTheLeastEstimateComeFirst) {
   EXPECT_TRUE(std::ranges::is_sorted(placements.others, {}, &schedule::Placement::cycles));
   EXPECT_EQ(placements.others[0].schedule.space_indices, (std::vector<std::string>{"i", "k"}));
   EXPECT_FALSE(placements.others[0].in_turn);
+}
+
+TEST(Schedule, EquationsOfDifferentPointsAreInDifferentPEs) {
+  // Of three rows each has an equation; along j no one has more than a point.
+  SystemBuilder b("rows");
+  b.input("x", {3, 4}).output("y", {3, 4}).names({"i", "j"});
+  for (const auto* row : {"i = 0", "i = 1", "i = 2"}) {
+    for (const auto* column : {"j = 0", "j = 1", "j = 2", "j = 3"}) {
+      b.equation("y", {"i", "j"}, 2, fmt::format("{} and {}", row, column),
+                 b.apply(Op::add, {b.at("x", {"i", "j"}), b.at("x", {"0", "j"})}));
+    }
+  }
+  const auto placements = schedule::placements(b.build(), {});
+  EXPECT_EQ(placements.defaults[0].schedule.space_indices, (std::vector<std::string>{"i", "j"}));
+  EXPECT_EQ(placements.defaults[0].cycles, 1);
+  EXPECT_EQ(placements.defaults[0].pes, 12);
+  EXPECT_EQ(placements.defaults[1].cycles, 4);
+  EXPECT_EQ(placements.defaults[2].cycles, 12);
 }
 
 TEST(Schedule, PlacementsOnAGridAreFolded) {
