@@ -295,3 +295,34 @@ def test_functions_of_choices_by_indices_have_few_cases(size):
         return cy.round(cy.round(cy.eye(size, dtype="float64") * 1.6))
 
     np.testing.assert_array_equal(rounded_twice(), 2 * np.eye(size))
+
+
+@cy.kernel
+def functions_of_products(A, x):
+    y = (A @ x) ** 2
+    return y, cy.round(A @ x), cy.tan(A @ x), cy.isclose(A @ x, x), cy.std(A @ A.T, axis=0)
+
+
+@cy.kernel
+def rounded_after_changes(A, n):
+    y = n * (cy.sign(A) <= A)
+    y[3:2:-1, 0] = A[3, 0:1]
+    A[...] = y
+    return A, y, cy.round(A @ A.T)
+
+
+def test_what_functions_read_several_times_is_computed_once() -> None:
+    A, x = np.random.default_rng(4).integers(-9, 9, (4, 3)).astype(float), np.array([0.5, 2.0, -1.25])
+
+    @cy.kernel
+    def square(A, x):
+        return (A @ x) ** 2
+
+    cycles = cy.run(square.compile(A, x, schedule=cy.Schedule()), backend="sim").cycles
+    assert cycles == 4 * (3 + 1)  # products with sums, and their squares
+    for function, arguments in ((functions_of_products, (A[:3], x)), (rounded_after_changes, (A, 3))):
+        program = function.compile(*(np.copy(one) for one in arguments))
+        expected = function.__wrapped__(*(np.copy(one) for one in arguments))
+        for backend in ("sim", "local"):
+            for one, right in zip(cy.run(program, backend=backend).outputs.values(), expected, strict=True):
+                np.testing.assert_allclose(one, right, rtol=1e-13)

@@ -253,3 +253,15 @@ def counts_of_tests(c):
 def test_new_arrays_beside_truth_values_are_of_numbers() -> None:
     """One of truth values would count by OR."""
     check(counts_of_tests, np.array([True, True, False]))
+
+
+@cy.kernel
+def zeros_and_truth_values(u):
+    y = 0
+    for k in range(0):
+        y += k
+    return u + (y + np.bool_(0)), u + (np.bool_(1) + y), y + np.bool_(0), u + (y + True)
+
+
+def test_zero_and_a_truth_value_of_numpy_are_a_number_of_numpy() -> None:
+    check(zeros_and_truth_values, np.array([1.0, 2.0], "float32"))

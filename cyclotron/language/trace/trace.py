@@ -82,6 +82,8 @@ class Trace:
         those known from recordings before this one, and those found in it.
     once : set of Index
         The indices of first iterations that are recorded apart.
+    open_terms : int
+        Number of reductions whose terms are being recorded.
     """
 
     kernel: str
@@ -105,6 +107,7 @@ class Trace:
     types_after: dict[tuple[Span, str], ScalarType] = field(default_factory=dict)
     types_found: dict[tuple[Span, str], ScalarType] = field(default_factory=dict)
     once: set[Index] = field(default_factory=set)
+    open_terms: int = 0
 
     def count_repeat(self, what: str) -> None:
         """Count an iteration or a call that records its statements anew: there are bounds on all of them."""

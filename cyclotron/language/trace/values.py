@@ -463,6 +463,7 @@ def _reduce(
     value, region = range_domain(index, bounds)
     trace.open_loop(index, region)
     made = len(trace.statements)
+    trace.open_terms += 1
     try:
         scope = trace.scopes[-1]
         data = None
@@ -484,6 +485,7 @@ def _reduce(
             term = operations.where(data, term, neutral)
         expression = None if isinstance(term, Array) else element(term)
     finally:
+        trace.open_terms -= 1
         trace.scopes.pop()
     ranges = [one for part in (*around, *scope.region) for one in part]
     _check_terms(kind, index, ranges, trace.statements[made:])

@@ -586,6 +586,8 @@ class LazyArray(SymbolicArray):
         self.summed: Callable[[str], LazyArray] | None = None  # of a loop's sum: it, of terms in a dtype
         self.term_type: ScalarType | None = None  # of a loop's sum: that of its terms, in Python
         self.terms_by_data = False  # of a loop's sum: whether data choose its terms
+        self._is_used = False
+        self._held: SymbolicArray | None = None  # in a tensor, once several expressions have it
         self.operations = 1 + sum(operand.operations for operand in operands)
         if self.operations > MOST_OPERATIONS:
             raise trace_error(
@@ -600,12 +602,22 @@ class LazyArray(SymbolicArray):
     def shape(self) -> Shape:
         return self._shape
 
+    def used(self) -> None:
+        """Note that an expression has it as an operand; where a second one has, costly elements are held."""
+        # Neither of a number, which may be in a test, nor in a term of a sum: there no array can be made.
+        held = self._held is None and self.costly and self._shape and not active_recorder().open_terms
+        if self._is_used and held:
+            self._held = materialized(self)
+        self._is_used = True
+
     def viewing(self, array: SymbolicArray) -> LazyArray:
         """The same elements, which in Python are a view of those of an array."""
         self.viewed, self.chosen = held_tensor(array), array.chosen if isinstance(array, LazyArray) else None
         return self
 
     def at(self, index: Sequence[Affine]) -> Element:
+        if self._held is not None:
+            return self._held.at(index)
         for tensor in self._read:
             if tensor.assigned > self._recorded_statements:
                 raise trace_error(
@@ -705,6 +717,8 @@ def held_tensor(value: SymbolicArray) -> Tensor | None:
 
 def computed_once(value: SymbolicArray, shape: Shape) -> SymbolicArray:
     """An operand, in a tensor of its own where broadcasting would compute costly elements again and again."""
+    if isinstance(value, LazyArray):
+        value.used()
     if not value.costly or (
         len(value.shape) == len(shape) and all(map(broadcasting.same, value.shape, shape))
     ):

@@ -19,7 +19,11 @@ class Recorder(Protocol):
     ----------
     statements : sequence
         All assignments so far, in the order in which Python runs them.
+    open_terms : int
+        Number of reductions whose terms are being recorded: no array is made there.
     """
+
+    open_terms: int
 
     @property
     def statements(self) -> Sequence[Any]: ...

@@ -96,13 +96,14 @@ def add(left: object, right: object, *, starts: bool = False) -> Element:
 
 
 def _changes_nothing(zero: Constant, other: Element, starts: bool) -> bool:
-    """Return whether what a zero is added to has the dtype of the sum, and its sign."""
+    """Return whether what a zero is added to has the type of the sum, and its sign."""
     if other.blocked:
         return True
     known = isinstance(other, Constant) and repr(other.value) == "-0.0"
     negative = repr(zero.value) == "-0.0" and other.type.kind != "c"  # whose imaginary part is 0.0
     same_sign = (starts and not known) or other.type.kind not in "fc" or negative
-    return same_sign and promote("add", zero.type, other.type)[1].dtype == other.dtype
+    made = promote("add", zero.type, other.type)[1]
+    return same_sign and (made.dtype, made.weak) == (other.dtype, other.type.weak)
 
 
 def power(base: object, exponent: object) -> Element:
