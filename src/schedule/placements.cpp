@@ -53,7 +53,8 @@ struct Loop {
 struct Selection {
   std::size_t index = 0;               ///< Along the table.
   std::set<std::size_t> moving{};      ///< Indices that, in space, have PEs hand the table on.
-  const std::string* input = nullptr;  ///< The table, where each PE may load it instead.
+  const std::string* input = nullptr;  ///< The table, where each PE may load it instead,
+  double elements = 0;                 ///< all of these.
 };
 
 /// Operators of one PE: so many cycles at each point of the loops.
@@ -220,6 +221,8 @@ class EquationCost {
       Selection selection{.index = loops.back().index};
       const auto& tensor = system_.at(table->tensor);
       if (tensor.role == recurrence::Role::input) selection.input = &tensor.name;
+      selection.elements = 1;
+      for (const auto extent : tensor.extents()) selection.elements *= static_cast<double>(extent);
       for (std::size_t v = 0; v < loops.size(); ++v) {
         if (!names(*table, v)) selection.moving.insert(loops[v].index);
       }
@@ -380,7 +383,7 @@ class Estimates {
         return std::ranges::find(schedule.space_indices, names_[n]) != schedule.space_indices.end();
       };
       if (is_space(work.selection->index) || std::ranges::none_of(work.selection->moving, is_space) ||
-          placement.pes * extents_[work.selection->index] > most_copies)
+          placement.pes * work.selection->elements > most_copies)
         continue;
       if (movement_of(schedule, input) == nullptr)
         schedule.movements.push_back({input, MovementKind::prefetch, {}});

@@ -158,6 +158,33 @@ def test_a_number_of_data_tells_nothing() -> None:
     np.testing.assert_array_equal(kernel(u.copy(), np.array(2)), [1, 0, 1, 0, 1, 0])
 
 
+@cy.kernel
+def halved_from_an_index(u):
+    for i in range(2):
+        c = i - i + 8
+        while c > 1:
+            u = u + 1
+            c //= 2
+    return u
+
+
+@cy.kernel
+def set_back(u):
+    c = 0
+    for i in range(3):
+        while c < 4:
+            u = u + 1
+            c += 1
+        c = i
+    return u, c
+
+
+def test_other_steps_than_of_a_constant() -> None:
+    for kernel in (halved_from_an_index, set_back):
+        found, expected = kernel(np.zeros(2)), kernel.__wrapped__(np.zeros(2))
+        np.testing.assert_array_equal(found[0], expected[0])
+
+
 @pytest.mark.parametrize("step", [1, -1, 0])
 def test_more_than_the_most_steps(step: int) -> None:
     @cy.kernel(max_steps=8)

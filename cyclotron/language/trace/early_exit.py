@@ -7,6 +7,7 @@ that they are those with which Python leaves the loop.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from typing import Any
@@ -128,34 +129,32 @@ def counted(most: int, number: Any, test: Callable[[Any], object], update: Calla
 
     That is 1 at least, since one iteration is recorded, and the most where data make the number or the test.
     """
-    for steps in range(min(most, _MOST_COUNTED)):
-        try:
-            goes_on = test(number) if isinstance(number, (int, float, Affine)) else None
-            number = update(number)
-            if isinstance(goes_on, Condition):
-                return _counted_by_indices(most, goes_on, test(number))
-        except Exception:  # as the loop itself will say
-            return most
-        if not isinstance(goes_on, (bool, int, float)):
-            return most
-        if not goes_on:
-            return max(steps, 1)
+    if isinstance(number, (int, Affine)):
+        with contextlib.suppress(Exception):  # it is no form
+            return _counted_by_form(most, number, test, update)
+    if isinstance(number, (int, float)):
+        with contextlib.suppress(Exception):  # as the loop itself will say
+            for steps in range(min(most, _MOST_COUNTED)):
+                if not test(number):
+                    return max(steps, 1)
+                number = update(number)
     return most
 
 
-def _counted_by_indices(most: int, first: Condition, second: object) -> int:
-    """The most steps at any point of the loops around, by the test before the first step and after it."""
-    tests = [one.region[0] for one in (first, second) if isinstance(one, Condition) and len(one.region) == 1]
-    if [len(one) for one in tests] != [1, 1] or any(one.equality or one.modulus for (one,) in tests):
-        return most
-    (now,), (then,) = tests
-    step = now.form.plus(then.form.times(-1))
-    if step.terms or step.constant <= 0:
-        return most
-    ahead = Index("ahead", here())
-    known = Constraint(Affine({ahead: 1}, 0).plus(now.form.times(-1)), True)
-    found = extent(intersection(active_trace().region(), ((known,),)), ahead)
-    return 1 if found is None else max(1, min(most, found[1] // step.constant + 1))
+def _counted_by_form(most: int, number: Any, test: Callable[[Any], Any], update: Callable[[Any], Any]) -> int:
+    """The most steps at any point of the loops around, of `c < n` with `c + 1`; raises for other forms."""
+    index = Index("number", here())
+    any_number = Affine({index: 1}, 0)
+    step = update(any_number).plus(any_number.times(-1))
+    ((ahead,),) = test(any_number).region
+    each = -ahead.form.terms[index] * step.constant  # by which it is less ahead
+    plain = not step.terms and step.divisor == ahead.form.divisor == 1
+    if not plain or ahead.equality or ahead.modulus or each <= 0:
+        raise ValueError(f"{step} a step, {ahead.form} ahead")
+    first = ahead.form.substitute({index: Affine({}, 0) + number})
+    known = Constraint(any_number.times(-1).plus(first), True)
+    found = extent(intersection(active_trace().region(), ((known,),)), index)
+    return 1 if found is None else max(1, min(most, found[1] // each + 1))
 
 
 def bound_reached(
