@@ -42,7 +42,7 @@ from cyclotron.language.trace.loop_carried import update_carried as keep
 from cyclotron.language.trace.loop_parts import loop_parts as parts
 from cyclotron.language.trace.loop_sums import changed
 from cyclotron.language.trace.loop_sums import loop_sum as added
-from cyclotron.language.trace.loops import host_step, items, loop, otherwise, unrolled, where
+from cyclotron.language.trace.loops import host_step, items, loop, otherwise, rows, unrolled, where
 from cyclotron.language.trace.values import (
     absolute,
     all,
@@ -139,6 +139,7 @@ __all__ = [
     "parts",
     "power",
     "prod",
+    "rows",
     "running",
     "select",
     "shared",

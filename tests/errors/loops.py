@@ -7,9 +7,9 @@ import cyclotron as cy
 
 @cy.kernel
 def over_array(x):
-    X = cy.empty_like(x)
-    for i, value in enumerate(x):  # error: CYC102
-        X[i] = value
+    X = cy.zeros_like(x)
+    for i, *values in enumerate(x):  # error: CYC102
+        X[i] = values[0]
     return X
 
 

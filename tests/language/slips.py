@@ -100,7 +100,7 @@ SLIPS: dict[str, list[tuple[str, str]]] = {
     "Python": [
         ("return [v * 2 for v in x]", "range"),
         ("y = cy.zeros_like(x)\nfor v in x:\n    y[0] = v\nreturn y", ""),
-        ("for i, v in enumerate(x):\n    pass\nreturn x", "range"),
+        ("for i, v in enumerate(x):\n    x[i] = v + i\nreturn x", ""),
         ("return sum(x)", "cy.sum"),
         ("return max(x)", "cy.max"),
         ("return sorted(x)", "cy.sort"),

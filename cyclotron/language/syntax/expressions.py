@@ -5,17 +5,18 @@ from __future__ import annotations
 import ast
 import builtins
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FunctionType, ModuleType
 
 import numpy as np
 
 from cyclotron.language.functions.elementwise import where
+from cyclotron.language.syntax.items import Items, Replaced, items_of, strictness
 from cyclotron.language.syntax.names import Names
 from cyclotron.language.syntax.purity import impure_error, is_impure
 from cyclotron.language.syntax.source import MISSING, Source, lookup
-from cyclotron.language.syntax.trees import call, copied, function_of, located, walk, words
+from cyclotron.language.syntax.trees import call, copied, function_of, located, name, walk, words
 from cyclotron.language.values.blocked import Blocked
 from cyclotron.language.values.host_functions import reads_arrays
 
@@ -58,11 +59,21 @@ _OF_TWO = ("power", "hypot", "arctan2")
 class Expressions(ast.NodeTransformer):
     """Rewrites expressions; `rewrite` leaves the original untouched."""
 
-    def __init__(self, source: Source, il: str, names: Names, indices: list[str]) -> None:
+    def __init__(
+        self,
+        source: Source,
+        il: str,
+        names: Names,
+        indices: list[str],
+        unused: Callable[[str], str],
+        has_items: Callable[[ast.expr], bool],
+    ) -> None:
         self._source = source
         self._il = il
         self._names = names
         self._indices = indices
+        self._unused = unused
+        self._has_items = has_items
 
     def rewrite(self, node: ast.expr) -> ast.expr:
         """Return an expression in the intermediate language, with the positions of the original."""
@@ -279,6 +290,9 @@ class Expressions(ast.NodeTransformer):
         self, node: ast.AST, kind: str, body: ast.expr, clauses: Sequence[ast.comprehension]
     ) -> ast.expr:
         """Return `il.sum("k", start, stop, lambda k: body, where=lambda k: condition)`, nested per clause."""
+        taken = self._of_arrays(clauses[0])
+        if taken is not None:
+            body, clauses = self._over_arrays(taken, body, clauses)
         comprehension, *rest = clauses
         index, bounds = self._clause(node, kind, comprehension)
         start, stop, *step = [ast.Constant(0), *bounds] if len(bounds) == 1 else bounds
@@ -299,6 +313,35 @@ class Expressions(ast.NodeTransformer):
             node, kind, [ast.Constant(index), start, stop, function_of([index], term)], keywords
         )
 
+    def _of_arrays(self, clause: ast.comprehension) -> list[Items] | None:
+        """What a clause takes of arrays: `for a, b in zip(x, y)`; None of others."""
+        of_items = any(isinstance(part, ast.Name) and part.id == self._il for part in walk(clause.iter))
+        if self._is_range(clause) or not (of_items or self._has_items(clause.iter)):
+            return None
+        return items_of(self._source, clause.target, clause.iter)
+
+    def _over_arrays(
+        self, taken: Sequence[Items], body: ast.expr, clauses: Sequence[ast.comprehension]
+    ) -> tuple[ast.expr, list[ast.comprehension]]:
+        """`x[v_at] ... for v_at in range(il.rows(x))` of `v ... for v in x`."""
+        index = self._unused(f"{next(one.target.id for one in taken)}_at")
+        items, lengths = {}, []
+        for one in taken:
+            values = copied(one.values) if one.values is not None else ast.Constant(None)
+            array = self._call(one.target, "items", [values]) if one.first is None else values
+            lengths += [array] if one.values is not None else []
+            items[one.target.id] = one.at(index, array)
+        rows = self._call(taken[0].target, "rows", list(map(copied, lengths)), strictness(clauses[0].iter))
+        counted = located(ast.Call(func=name("range"), args=[rows], keywords=[]), taken[0].target)
+        put = Replaced(items)
+        first = ast.comprehension(
+            target=located(name(index, store=True), taken[0].target),
+            iter=counted,
+            ifs=[put.visit(copied(test)) for test in clauses[0].ifs],
+            is_async=0,
+        )
+        return put.visit(copied(body)), [first, *(put.visit(copied(one)) for one in clauses[1:])]
+
     def _filter(self, tests: Sequence[ast.expr]) -> ast.expr | None:
         """All tests of a comprehension in one."""
         if len(tests) < 2:
@@ -313,7 +356,7 @@ class Expressions(ast.NodeTransformer):
         """The index and the bounds of `for k in range(...)`."""
         iterated = comprehension.iter
         index = comprehension.target
-        is_range = isinstance(iterated, ast.Call) and self._source.meaning(iterated.func) is builtins.range
+        is_range = self._is_range(comprehension)
         if not isinstance(iterated, ast.Call) or not is_range or not isinstance(index, ast.Name):
             raise self._source.error(
                 iterated,
@@ -323,14 +366,14 @@ class Expressions(ast.NodeTransformer):
             )
         return index.id, [self.visit(copied(bound)) for bound in iterated.args]
 
+    def _is_range(self, clause: ast.comprehension) -> bool:
+        return isinstance(clause.iter, ast.Call) and self._source.meaning(clause.iter.func) is builtins.range
+
     def _reduction_call(
         self, node: ast.Call, kind: str, generator: ast.GeneratorExp | ast.ListComp
     ) -> ast.expr:
-        is_range = any(
-            isinstance(clause.iter, ast.Call) and self._source.meaning(clause.iter.func) is builtins.range
-            for clause in generator.generators
-        )
-        if not is_range and not self._indices:
+        recorded = any(self._is_range(one) or self._of_arrays(one) for one in generator.generators)
+        if not recorded and not self._indices:
             return self._generic(node)  # over host values
         starts = [*node.args[1:], *(word.value for word in node.keywords if word.arg == "start")]
         others = [word for word in node.keywords if word.arg != "start"]

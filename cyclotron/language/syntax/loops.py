@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from cyclotron.language.syntax import carried_names
 from cyclotron.language.syntax.assignments import computed
+from cyclotron.language.syntax.items import Items, Replaced, items_of, strictness
 from cyclotron.language.syntax.jumps import is_break, jumps, without_continue
 from cyclotron.language.syntax.loop_sums import loop_sums
 from cyclotron.language.syntax.names import assigned_names
@@ -38,6 +39,9 @@ def for_loop(state: RewriteState, node: ast.For) -> list[ast.stmt]:
     if function is builtins.range:
         return _over_range(state, node)
     _check_no_else(state, node)
+    taken = items_of(state.source, node.target, node.iter)
+    if state.of_items(node.iter) and taken is not None:
+        return _over_arrays(state, node, taken)
     if function is builtins.enumerate and state.names.is_symbolic(node.iter):
         raise state.source.error(
             node.iter,
@@ -47,8 +51,8 @@ def for_loop(state: RewriteState, node: ast.For) -> list[ast.stmt]:
         )
     if isinstance(node.iter, (ast.Tuple, ast.List)) or not state.arrays.may_be_array(node.iter):
         return _unrolled(state, node)
-    if isinstance(node.target, ast.Name):
-        return _over_array(state, node, node.target)
+    if taken is not None:
+        return _over_arrays(state, node, taken)
     raise state.source.error(
         node.iter,
         "CYC102",
@@ -142,32 +146,45 @@ def _unrolled(state: RewriteState, node: ast.For) -> list[ast.stmt]:
     return [ast.For(target=copied(node.target), iter=located(values, node.iter), body=body, orelse=[])]
 
 
-def _over_array(state: RewriteState, node: ast.For, target: ast.Name) -> list[ast.stmt]:
-    """`for v in x` as `for v_at in range(x.shape[0])`, where v is x[v_at]."""
-    _check_new_index(state, target)
-    array, index = state.unused(f"{target.id}_of"), state.unused(f"{target.id}_at")
-    items = call(state.il, "items", [computed(state, name(array, store=True), node.iter)])
-    first = located(ast.Assign(targets=[name(array, store=True)], value=items), node.iter)
-    state.arrays.store(array, node.iter)
-    rows = ast.Subscript(
-        value=ast.Attribute(value=name(array), attr="shape", ctx=ast.Load()),
-        slice=ast.Constant(0),
-        ctx=ast.Load(),
-    )
-    item = ast.Subscript(value=name(array), slice=name(index), ctx=ast.Load())
+def _over_arrays(state: RewriteState, node: ast.For, taken: Sequence[Items]) -> list[ast.stmt]:
+    """`for v in x` as `for v_at in range(il.rows(x))`, where v is x[v_at]."""
+    targets = [one.target for one in taken]
+    for target in targets:
+        _check_new_index(state, target)
+    counter = next((one.target for one in taken if one.is_index), None)
+    index = counter.id if counter is not None else state.unused(f"{targets[0].id}_at")
+    first: list[ast.stmt] = []
+    lengths: list[ast.expr] = []
+    items = {}
+    for one in taken:
+        target = one.target
+        array = name(state.unused(f"{target.id}_of"))
+        if one.values is not None and one.first is None:
+            found = call(state.il, "items", [computed(state, array, one.values)])
+            first.append(located(ast.Assign([name(array.id, store=True)], found), one.values))
+            state.arrays.store(array.id, one.values)
+            lengths.append(array)
+        elif one.values is not None:
+            lengths.append(state.rewrite(one.values))
+        items[target.id] = one.at(index, array)
+    state.items |= items.keys()
+    rows = name(state.unused(f"{index}_rows"))
+    length = call(state.il, "rows", lengths, strictness(node.iter))
+    first.append(located(ast.Assign([name(rows.id, store=True)], length), node.iter))
     ranged = copied(node)
-    ranged.target = ast.copy_location(name(index, store=True), target)
+    ranged.target = ast.copy_location(name(index, store=True), node.target)
     ranged.iter = located(ast.Call(func=name("range"), args=[rows], keywords=[]), node.iter)
-    summed = _Replaced(target.id, item).visit(copied(state.arrays.with_updates(ranged)))
+    summed = Replaced(items).visit(copied(state.arrays.with_updates(ranged)))
     # An item that is itself added to is no sum.
-    itself = target.id in {part.id for part in assigned_names(node.body)}
-    sums = None if itself else _local_sums(state, summed, index, [rows])
+    assigned = {part.id for part in assigned_names(node.body)}
+    sums = None if assigned & items.keys() else _local_sums(state, summed, index, [rows])
     if sums is not None:  # nothing else is assigned, so that an item stays what it is
-        state.names.leave_loop([target])
-        return [first, *sums]
-    taken = ast.Assign(targets=[copied(target)], value=item)
-    ranged.body.insert(0, located(taken, target))
-    return [first, *_over_range(state, ranged)]
+        state.names.leave_loop(targets)
+        return [*first, *sums]
+    own = [target for target in targets if target.id != index]
+    assigns = [ast.Assign(targets=[copied(target)], value=items[target.id]) for target in own]
+    ranged.body[:0] = [located(one, node.target) for one in assigns]
+    return [*first, *_over_range(state, ranged)]
 
 
 def _over_range(state: RewriteState, node: ast.For) -> list[ast.stmt]:
@@ -435,16 +452,3 @@ def _local_sums(
         new = ast.Assign(targets=[name(target, store=True)], value=value)
         result.append(located(new, statement))
     return result
-
-
-class _Replaced(ast.NodeTransformer):
-    """Puts an expression where a name is read."""
-
-    def __init__(self, identifier: str, value: ast.expr) -> None:
-        self._identifier = identifier
-        self._value = value
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id != self._identifier or not isinstance(node.ctx, ast.Load):
-            return node
-        return located(copied(self._value), node)

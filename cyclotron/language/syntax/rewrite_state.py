@@ -71,6 +71,8 @@ class RewriteState:
         Those of the open loops, also of loops that Python runs while tracing.
     guards : set of str
         Names that no text has, which say whether iterations go on.
+    items : set of str
+        Names that loops over arrays give what these hold: numbers, or arrays of less axes.
     of_host : set of str
         Names that `with cy.host()` assigns in a loop.
     branches : int
@@ -99,6 +101,7 @@ class RewriteState:
     indices: list[str] = field(default_factory=list)
     exits: list[EarlyExit] = field(default_factory=list)
     guards: set[str] = field(default_factory=set)
+    items: set[str] = field(default_factory=set)
     of_host: set[str] = field(default_factory=set)
     branches: int = 0
     recorded: int = 0
@@ -143,7 +146,15 @@ class RewriteState:
 
     def expressions(self) -> Expressions:
         """Return a rewriter of expressions that stand here."""
-        return Expressions(self.source, self.il, self.names, self.indices)
+        return Expressions(self.source, self.il, self.names, self.indices, self.unused, self.has_items)
+
+    def has_items(self, node: ast.expr) -> bool:
+        """Return whether a loop over this may be one over arrays."""
+        return self.arrays.may_be_array(node) or self.of_items(node)
+
+    def of_items(self, node: ast.expr) -> bool:
+        """Return whether an expression reads what loops over arrays take of them."""
+        return any(isinstance(part, ast.Name) and part.id in self.items for part in walk(node))
 
     def rewrite(self, node: ast.expr) -> ast.expr:
         """Rewrite an expression."""

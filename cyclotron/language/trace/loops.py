@@ -133,6 +133,24 @@ def items(array: Any) -> Any:
     )
 
 
+def rows(*values: Any, strict: bool = False) -> int:
+    """``v_at_rows = il.rows(x, y)``: the iterations of `for v, w in zip(x, y)`.
+
+    Raises
+    ------
+    TraceError
+        CYC102 if `strict` and they are not equally long.
+    """
+    lengths = [len(one) if isinstance(one, range) else int(one.shape[0]) for one in values]
+    if strict and len({*lengths}) > 1:
+        raise trace_error(
+            "CYC102",
+            f"`zip` is strict, and what it takes is {', '.join(map(str, lengths))} long",
+            help="give it arrays with as many rows, or leave `strict=True` out",
+        )
+    return min(lengths)
+
+
 def unrolled(values: Any) -> Iterator[Any]:
     """``for w in il.unrolled((0.25, 0.5)):`` runs its body while tracing, once for each value.
 

@@ -1,0 +1,101 @@
+"""Loops over what arrays hold: `for v in x`, `for a, b in zip(x, y)`, `for i, v in enumerate(x)`."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cyclotron.language.syntax.source import MISSING, Source
+from cyclotron.language.syntax.trees import copied, located, name, walk
+
+
+@dataclass(frozen=True)
+class Items:
+    """What one part of a loop's target takes: items of an array, or numbers one after the other.
+
+    Attributes
+    ----------
+    target : ast.Name
+        The part of the target.
+    values : ast.expr or None
+        The array, or the range of the numbers; None where they go on as long as the rest does.
+    first : ast.expr or None
+        The first number; None for items of an array.
+    step : ast.expr or None
+        From one number to the next, where it is not 1.
+    """
+
+    target: ast.Name
+    values: ast.expr | None
+    first: ast.expr | None = None
+    step: ast.expr | None = None
+
+    @property
+    def is_index(self) -> bool:
+        """Whether it counts the iterations from 0."""
+        return isinstance(self.first, ast.Constant) and self.first.value == 0 and self.step is None
+
+    def at(self, index: str, array: ast.expr) -> ast.expr:
+        """What it takes in the iteration of an index, of this array or of the numbers."""
+        if self.first is None:
+            item: ast.expr = ast.Subscript(value=array, slice=name(index), ctx=ast.Load())
+        elif self.is_index:
+            item = name(index)
+        else:
+            ahead: ast.expr = name(index)
+            if self.step is not None:
+                ahead = ast.BinOp(copied(self.step), ast.Mult(), ahead)
+            item = ast.BinOp(copied(self.first), ast.Add(), ahead)
+        return located(item, self.target)
+
+
+def items_of(source: Source, target: ast.expr, values: ast.expr) -> list[Items] | None:
+    """What the parts of a loop's target take, from left to right; None for loops of another form."""
+    function = source.meaning(values.func) if isinstance(values, ast.Call) else MISSING
+    given = values.args if isinstance(values, ast.Call) else []
+    words = values.keywords if isinstance(values, ast.Call) else []
+    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
+    if any(isinstance(part, ast.Starred) for part in (*given, *parts)):
+        return None
+    if function is builtins.range:
+        return _numbers(target, values, given) if isinstance(target, ast.Name) and not words else None
+    if function is builtins.enumerate and len(parts) == 2 and len(given) + len(words) in (1, 2) and given:
+        start = [*given[1:], *(word.value for word in words if word.arg == "start")]
+        inner = items_of(source, parts[1], given[0])
+        counts = len(start) == len(given) + len(words) - 1 and isinstance(parts[0], ast.Name)
+        if inner is None or not counts:
+            return None
+        return [Items(parts[0], None, first=(start or [ast.Constant(0)])[0]), *inner]
+    if function is builtins.zip and given and len(parts) == len(given):
+        if any(word.arg != "strict" for word in words):
+            return None
+        found = [items_of(source, *pair) for pair in zip(parts, given, strict=True)]
+        return [one for items in found if items for one in items] if all(found) else None
+    return [Items(target, values)] if isinstance(target, ast.Name) else None
+
+
+def _numbers(target: ast.Name, values: ast.expr, bounds: list[ast.expr]) -> list[Items] | None:
+    if len(bounds) not in (1, 2, 3):
+        return None
+    first = ast.Constant(0) if len(bounds) == 1 else bounds[0]
+    return [Items(target, values, first=first, step=bounds[2] if len(bounds) == 3 else None)]
+
+
+def strictness(values: ast.expr) -> list[ast.keyword]:
+    """The keyword `strict` of a `zip` in what a loop runs over."""
+    calls = [part for part in walk(values) if isinstance(part, ast.Call)]
+    return [copied(word) for part in calls for word in part.keywords if word.arg == "strict"]
+
+
+class Replaced(ast.NodeTransformer):
+    """Puts expressions where names are read."""
+
+    def __init__(self, values: Mapping[str, ast.expr]) -> None:
+        self._values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id not in self._values or not isinstance(node.ctx, ast.Load):
+            return node
+        return located(copied(self._values[node.id]), node)
