@@ -62,12 +62,19 @@ def _elementwise(name: str, about: str, op: str = "") -> Any:
         True
         """
         traced = isinstance(ACTIVE.get(), Trace) and not builtins.all(isinstance(v, _HOSTS) for v in values)
-        return of_numpy(operations.apply(known, *values)) if traced else numpy(*values)
+        return of_numpy(operations.apply(known, *map(_truth_of_numpy, values))) if traced else numpy(*values)
 
     function.__name__ = function.__qualname__ = name
     words = {"about": about, "name": name, "names": names, "operands": operands}
     function.__doc__ = (function.__doc__ or "").format(**words)
     return numpy_function()(function)
+
+
+def _truth_of_numpy(value: Any) -> Any:
+    """A truth value of Python's, with which its operators count, as the one that NumPy's functions take."""
+    value = operations.element(value) if isinstance(value, Condition) else value
+    is_truth = isinstance(value, Element) and value.type.weak and value.dtype == "bool"
+    return of_numpy(value) if is_truth else value
 
 
 sqrt: Elementwise = _elementwise("sqrt", "The square root of each scalar, floating or complex.")
