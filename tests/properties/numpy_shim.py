@@ -327,14 +327,25 @@ class Namespace:
         taken, rest = (then, other) if test else (other, then)
         return self._in_joint_dtype(taken(), rest)
 
-    def _product(self, terms: types.GeneratorType[Any, None, None]) -> Any:
+    def _product(self, terms: types.GeneratorType[Any, None, None], first: Callable[[], Any]) -> Any:
         """Python's product, which starts from 1: of complex numbers that gives zeros their signs."""
         of_complex = any(map(np.iscomplexobj, terms.gi_frame.f_locals.values()))
         whole = list(terms)
         if of_complex and not whole:
             raise ValueError("a complex product of nothing")
+        if not whole:
+            return self._of_nothing(1, first)
         result = self._unless_infinite(math.prod(whole))
         return self._either_zero(result) if np.iscomplexobj(result) else result
+
+    @staticmethod
+    def _of_nothing(neutral: int, first: Callable[[], Any]) -> Any:
+        """A fold of no terms, which has their dtype as the docs say, where the first would be a whole number."""
+        try:
+            dtype = getattr(first(), "dtype", None)
+        except Exception:  # no telling of which dtype it would be: small numbers are of all
+            return neutral
+        return dtype.type(neutral) if dtype is not None and dtype.kind in "iu" else neutral
 
     def _fold_of_some(self, fold: Callable[[Any], Any], terms: Iterable[Any]) -> Any:
         """Python's sum or product of the terms that data choose: of none it has another type."""
@@ -343,13 +354,13 @@ class Namespace:
             raise ValueError("data leave out all terms")
         return self._started(fold(whole)) if fold is sum else fold(whole)
 
-    def _sum(self, terms: Iterable[Any]) -> Any:
+    def _sum(self, terms: Iterable[Any], first: Callable[[], Any]) -> Any:
         whole = list(terms)
         if whole:
             return self._started(sum(whole))
         nothing = EmptySum()
         nothing.sign = next(self._signs)
-        return nothing
+        return self._of_nothing(nothing, first)
 
     def _summed(self, function: Any, *args: Any, **options: Any) -> Any:
         """A sum in another order; of complex ones that tells which parts are infinite and which NaN."""
@@ -488,7 +499,7 @@ class _WithNoise(_ReadingFirst):
             tests = node.args[0].generators[0].ifs
             if any(isinstance(one, ast.Subscript) for test in tests for one in ast.walk(test)):
                 return _call("_fold_of_some", called, node.args[0])
-            return _call("_sum" if is_sum else "_product", node.args[0])
+            return _call("_sum" if is_sum else "_product", node.args[0], _first_term(node.args[0]))
         if isinstance(called, ast.Attribute) and called.attr in (*FUNCTIONS, *SUMS, *CHOICES):
             if isinstance(called.value, ast.Name) and called.value.id in ("cy", "np", "math"):
                 if called.value.id == "math" and called.attr in SUMS:
@@ -523,6 +534,17 @@ def _is_number(value: Any) -> bool:
 
 def _later(value: ast.expr) -> ast.Lambda:
     return ast.Lambda(ast.arguments([], [], None, [], [], None, []), value)
+
+
+def _first_term(terms: ast.GeneratorExp) -> ast.Lambda:
+    """What the first term would be, of loops over ranges."""
+    result: ast.expr = copy.deepcopy(terms.elt)
+    for clause in reversed(terms.generators):
+        bounds = clause.iter.args if isinstance(clause.iter, ast.Call) else []
+        start = copy.deepcopy(bounds[0]) if len(bounds) > 1 else ast.Constant(0)
+        target = ast.arg(clause.target.id if isinstance(clause.target, ast.Name) else "_")
+        result = ast.Call(ast.Lambda(ast.arguments([], [target], None, [], [], None, []), result), [start], [])
+    return _later(result)
 
 
 def _call(name: str, *args: ast.expr) -> ast.Call:
