@@ -298,8 +298,8 @@ def _apply(op: str, operands: list[Any], flags: set[str]) -> Any:
 
 def record(kernel: Any, *args: Any) -> RecordedSystem:
     """Trace a kernel for some arguments."""
-    system = RecordedSystem()
-    kernel.build(system, *args)
+    system: RecordedSystem
+    system, _ = kernel.build(RecordedSystem, *args)
     return system
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from cyclotron.language import il
 from cyclotron.language.arguments import TensorArgument, describe, normalize
 from cyclotron.language.host_errors import OF_NUMBERS, OF_TYPES, OF_VALUES, told
-from cyclotron.language.lower.build import SystemBuilder, build, build_nest
+from cyclotron.language.lower.build import Builder, build, build_nest
 from cyclotron.language.lower.nests import may_be_nest
 from cyclotron.language.lower.recorded import RecordedSystem
 from cyclotron.language.syntax.annotations import check_members, conforms, not_of_its_type, resolved
@@ -180,11 +180,9 @@ class Kernel:
 
     def verified(self, *args: Any, **kwargs: Any) -> tuple[RecordedSystem, Trace]:
         """Return the system of equations of the core, verified, and the recording that it was made from."""
-        system = RecordedSystem(self.name)
-        trace = self.build(system, *args, **kwargs)
+        system, trace = self.build(lambda: RecordedSystem(self.name), *args, **kwargs)
         if not system.assigns_once() and may_be_nest(trace):
-            system = RecordedSystem(self.name)
-            build_nest(trace, system)
+            system = build_nest(trace, lambda: RecordedSystem(self.name))
         system.verify()
         system.split_strides()
         return system, trace
@@ -195,16 +193,15 @@ class Kernel:
         bare = {name: value.array if isinstance(value, Blocked) else value for name, value in named}
         return {name: value for name, value in bare.items() if isinstance(value, np.ndarray)}
 
-    def build(self, builder: SystemBuilder, *args: Any, **kwargs: Any) -> Trace:
-        """Trace the kernel for these arguments, add its equations to a builder, return the recording."""
+    def build(self, new: Callable[[], Builder], *args: Any, **kwargs: Any) -> tuple[Builder, Trace]:
+        """Trace the kernel for these arguments; return its equations, in a new builder, and the recording."""
         try:
             if not self._is_il:
                 _ = self._rewritten  # what the text says comes before what the arguments say
             trace = self._trace(self.bind(*args, **kwargs))
-            build(trace, builder)
+            return build(trace, new), trace
         except CyclotronError as error:
             raise error.with_traceback(None) from None  # the place is in the message
-        return trace
 
     def bind(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return one value for each parameter, in order: ndarray, `Blocked`, `Spec` or host value."""

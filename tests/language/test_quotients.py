@@ -203,3 +203,46 @@ def test_a_quotient_of_what_changes_is_refused_where_no_layout_serves() -> None:
     with pytest.raises(cy.TraceError, match="assigned several times") as caught:
         changing.compile(np.ones(8))
     assert caught.value.code == "CYC103"
+
+
+def of_an_input_in_turn(x, e, A):
+    s = 0.0
+    y = x * 0
+    for i in range(1, 6):
+        s += A[2, i // 2] + x[i]
+        for j in range(5):
+            y[j] = s
+    return y
+
+
+def of_what_makes_a_number(x, e, A):
+    s = 0.0
+    g = 0
+    for i in range(1, 6):
+        s += A[2, i // 2] + x[i]
+        for j in range(5):
+            if x[j] > 0.5:
+                continue
+            g = i
+    return s + g
+
+
+def of_what_changes(x, e, A):
+    y = x * 1
+    for i in range(1, 4):
+        if x[0] > i - 3:
+            y[i] = y[i // 2] + x[i]
+    return y
+
+
+@pytest.mark.filterwarnings("ignore::cyclotron.PerformanceWarning")
+@pytest.mark.parametrize("function", [of_an_input_in_turn, of_what_makes_a_number, of_what_changes])
+def test_quotients_of_the_loops_stand_in_the_order_of_the_text(function: FunctionType) -> None:
+    """Each is an index of its own: readings at every second index once ran at half of it."""
+    rng = np.random.default_rng(5)
+    arrays = rng.random(8), rng.random(4), rng.random((3, 4))
+    expected = function(*(one.copy() for one in arrays))
+    for schedule in (None, cy.Schedule().space()):
+        program = cy.kernel(function).compile(*arrays, schedule=schedule)
+        for backend in ("sim", "local"):
+            np.testing.assert_array_equal(cy.run(program, backend=backend).output, expected, strict=True)

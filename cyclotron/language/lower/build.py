@@ -8,12 +8,12 @@ and a quarter of their cycle counts, in both directions; and it does not take ti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, cast
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar, cast
 
 from cyclotron.language.lower import cases, nests
 from cyclotron.language.lower.fill_unassigned import completion
-from cyclotron.language.lower.quotients import counted, spread
+from cyclotron.language.lower.quotients import Equations, counted, spread
 from cyclotron.language.lower.read_order import find_early_read
 from cyclotron.language.lower.stretch import stretched
 from cyclotron.language.trace.statement import Statement
@@ -33,7 +33,7 @@ from cyclotron.language.values.nodes import (
 )
 from cyclotron.language.values.region import AffineTuple, RegionList, affine_tuple, is_empty, region_list
 from cyclotron.language.values.source_span import block_of
-from cyclotron.support.errors import Span, TraceError
+from cyclotron.support.errors import LegalityError, Span, TraceError
 
 SpanTuple = tuple[str, int, int, int, int, int]
 """A span, and the number of its block: `block_of`."""
@@ -97,8 +97,11 @@ class SystemBuilder(Protocol):
         """
 
 
-def build(trace: Trace, builder: SystemBuilder) -> None:
-    """Add all tensors and equations of a finished recording to a builder.
+Builder = TypeVar("Builder", bound=SystemBuilder)
+
+
+def build(trace: Trace, new: Callable[[], Builder]) -> Builder:
+    """Return a system of all tensors and equations of a finished recording.
 
     Where its text spells no recurrences it is taken as a loop nest, unless it has tensors of tiles.
 
@@ -106,17 +109,18 @@ def build(trace: Trace, builder: SystemBuilder) -> None:
     ----------
     trace : Trace
         The recording, with its outputs named.
-    builder : SystemBuilder
-        An empty system, e.g. ``_core.System``.
+    new : callable
+        Makes an empty system.
     """
     equations = recurrences(trace)
     if not isinstance(equations, TraceError):
         trace, equations = stretched(trace, equations, in_order=False)
-        _write(*spread(trace, counted(equations), computed=True), builder)
-    elif nests.may_be_nest(trace):
-        build_nest(trace, builder)
-    else:
-        raise equations
+        system = new()
+        _write(*spread(trace, counted(equations), computed=True), system)
+        return system
+    if nests.may_be_nest(trace):
+        return build_nest(trace, new)
+    raise equations
 
 
 def recurrences(trace: Trace) -> list[Statement] | TraceError:
@@ -136,25 +140,35 @@ def recurrences(trace: Trace) -> list[Statement] | TraceError:
     return equations
 
 
-def build_nest(trace: Trace, builder: SystemBuilder) -> None:
-    """Add the statements of a finished recording to a builder and expand them to equations.
+def build_nest(trace: Trace, new: Callable[[], Builder]) -> Builder:
+    """Return a system of the statements of a finished recording, expanded to equations.
 
     Parameters
     ----------
     trace : Trace
         The recording, with its outputs named; no tensor of tiles.
-    builder : SystemBuilder
-        An empty system.
+    new : callable
+        Makes an empty system.
     """
     nest = nests.with_arrays(trace)
     equations = [part for statement in nest.equations for part in cases.split(nest, statement)]
+    read = [form for one in equations for access in accesses(one.value) for form in access.index]
+    if any(form.divisor > 1 for form in read):
+        try:  # which keeps the order of the text, but not all readings of what is made there are affine then
+            return _expanded(nest, counted(equations, reads=True), new())
+        except LegalityError as error:
+            if error.code != "CYC216":
+                raise
+    return _expanded(nest, counted(equations), new())
+
+
+def _expanded(nest: Trace, equations: Equations, system: Builder) -> Builder:
     nest, equations = stretched(nest, equations, in_order=True)
-    nest, equations = spread(nest, counted(equations), computed=False)
+    nest, equations = spread(nest, equations, computed=False)
     places = [nests.text_position(part) for part in equations]
-    _write(nest, equations, builder)
-    builder.expand(
-        [(place, [False] * len(part.loops)) for place, part in zip(places, equations, strict=True)]
-    )
+    _write(nest, equations, system)
+    system.expand([(place, [False] * len(part.loops)) for place, part in zip(places, equations, strict=True)])
+    return system
 
 
 def _write(trace: Trace, equations: Sequence[Statement], builder: SystemBuilder) -> None:

@@ -58,27 +58,33 @@ def spread(trace: Trace, equations: Equations, *, computed: bool) -> tuple[Trace
     return replace(trace, tensors=tensors), [*copies, *result]
 
 
-def counted(equations: Equations) -> Equations:
+def counted(equations: Equations, *, reads: bool = False) -> Equations:
     """Give quotients that subscript what is assigned indices of their own: `y[q]`, where `2 * q` is `i - 1`.
 
     Parameters
     ----------
     equations : list of Statement
         Equations without conditional expressions, so that quotients are whole at all their points.
+    reads : bool
+        Whether to do so with those of loops that subscript what is read, too.
 
     Returns
     -------
     list of Statement
         The same, where sums of multiples of indices subscript what is assigned.
     """
-    return [_counted(equation) for equation in equations]
+    return [_counted(equation, reads) for equation in equations]
 
 
-def _counted(equation: Statement) -> Statement:
+def _counted(equation: Statement, reads: bool) -> Statement:
     taken = {loop.name for loop in equation.loops}
     unused = (name for name in ("q", *(f"q{n}" for n in range(2, len(taken) + 9))) if name not in taken)
     counts: list[tuple[Affine, Index]] = []
-    for form in equation.index:
+    forms = [*equation.index]
+    if reads:
+        read = [form for access in accesses(equation.value) for form in access.index]
+        forms += [form for form in read if form.terms.keys() <= {*equation.loops}]
+    for form in forms:
         if form.divisor > 1 and not any(form.same(other) for other, _ in counts):
             counts.append((form, Index(next(unused), equation.span)))
     if not counts:
