@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron.support.errors import ExecutionError
+from cyclotron.support.errors import NotMeasuredError
 from cyclotron.support.tables import Row, Table
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def energy_of(result: HasEvents, counters: _core.Counters) -> EnergyAccount:
     """
     machine = result.program.machine
     if machine is None or machine.energy is None:
-        raise ExecutionError(
+        raise NotMeasuredError(
             "the machine has no energies, so that cycles are no picojoules",
             code="CYC712",
             help="give them, e.g. `program.with_machine(dataclasses.replace(machine,"
@@ -303,8 +303,8 @@ def exact(picojoules: float) -> Fraction:
     return Fraction(repr(float(picojoules)))
 
 
-def _unpriced(what: str, example: str) -> ExecutionError:
-    return ExecutionError(
+def _unpriced(what: str, example: str) -> NotMeasuredError:
+    return NotMeasuredError(
         f"the machine has no energy for {what}, which the run has",
         code="CYC712",
         help=f"add it to the machine's energies: `cy.Energy({example}, ...)`; 0 says that it is free",

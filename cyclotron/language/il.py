@@ -31,7 +31,7 @@ from cyclotron.language.syntax.annotations import typed
 from cyclotron.language.trace.assign import array, computed, shared
 from cyclotron.language.trace.branches import branches, unconditional
 from cyclotron.language.trace.conditions import every, no, not_, some
-from cyclotron.language.trace.conversions import converted, host_items, is_instance, known
+from cyclotron.language.trace.conversions import converted, host_items, is_instance, is_scalar, known
 from cyclotron.language.trace.early_exit import bound_reached as unfinished
 from cyclotron.language.trace.early_exit import break_if as stop
 from cyclotron.language.trace.early_exit import counted
@@ -40,7 +40,7 @@ from cyclotron.language.trace.loop_carried import as_it_was, later
 from cyclotron.language.trace.loop_carried import loop_carried as kept
 from cyclotron.language.trace.loop_carried import update_carried as keep
 from cyclotron.language.trace.loop_parts import loop_parts as parts
-from cyclotron.language.trace.loop_sums import changed
+from cyclotron.language.trace.loop_sums import changed, multiplied
 from cyclotron.language.trace.loop_sums import loop_sum as added
 from cyclotron.language.trace.loops import host_step, items, loop, otherwise, rows, unrolled, where
 from cyclotron.language.trace.values import (
@@ -116,6 +116,7 @@ __all__ = [
     "is_finite",
     "is_instance",
     "is_nan",
+    "is_scalar",
     "items",
     "keep",
     "kept",
@@ -128,6 +129,7 @@ __all__ = [
     "maximum",
     "min",
     "minimum",
+    "multiplied",
     "no",
     "not_",
     "one_of",

@@ -24,7 +24,7 @@ from cyclotron.compiler.program import Program
 from cyclotron.runtime.backend import Execution
 from cyclotron.support.data import data_frame, plain, to_json
 from cyclotron.support.environment import VERSION
-from cyclotron.support.errors import ExecutionError
+from cyclotron.support.errors import ExecutionError, NotMeasuredError
 from cyclotron.support.files import write_file
 from cyclotron.support.svg import color_scale_svg, heat_map_png, heat_map_svg, inline_image
 from cyclotron.support.tables import Records
@@ -124,7 +124,7 @@ class Result:
         cycles = self.cycles
         clock: float | None = self.program.core.machine.clock_hz
         if clock is None:
-            raise ExecutionError(
+            raise NotMeasuredError(
                 "the machine has no clock, so that its cycles are no seconds",
                 code="CYC712",
                 help="give it one, in Hz: cy.Machine(clock=1.2e9, ...)",
@@ -537,7 +537,7 @@ class Result:
     @property
     def _measured(self) -> Mapping[str, Any]:
         if self._timing is None:
-            raise ExecutionError(
+            raise NotMeasuredError(
                 f"the {self.backend} backend measures no cycles", code="CYC712", help='run with backend="sim"'
             )
         return self._timing

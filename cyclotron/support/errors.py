@@ -253,6 +253,10 @@ class ExecutionError(CyclotronError, RuntimeError):
         return self.code == "CYC701"
 
 
+class NotMeasuredError(ExecutionError, AttributeError):
+    """A result does not have what is asked of it (CYC712): `hasattr` says so, and `getattr` takes a default."""
+
+
 class PerformanceWarning(CyclotronError, UserWarning):  # noqa: N818 (the name of Python's warnings)
     """A program is slower than it could be: a default schedule, or a loop that runs to its bound; says why.
 

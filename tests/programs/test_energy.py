@@ -274,3 +274,13 @@ def test_sweeps_without_energies_have_no_such_column() -> None:
     assert "energy_picojoules" not in cy.sweep(kernels.matmul, A, A, depth=[1, 2]).columns
     mixed = cy.sweep(kernels.matmul, A, A, machine={"with": machine(ENERGY), "without": cy.Machine()})
     assert [record["energy_picojoules"] is None for record in mixed] == [False, True]
+
+
+def test_what_is_not_measured_is_no_attribute():
+    """`hasattr`, defaults of `getattr` and tools that look at all members go by that."""
+    local = cy.run(kernels.matmul.compile(np.ones((2, 2)), np.ones((2, 2))), backend="local")
+    assert not hasattr(local, "cycles")
+    assert getattr(local, "energy", None) is None
+    with pytest.raises(cy.ExecutionError) as caught:
+        _ = local.simulated_seconds
+    assert caught.value.code == "CYC712"

@@ -106,6 +106,9 @@ class Expressions(ast.NodeTransformer):
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if node.attr == "__class__":
+            node.value = self._known(node.value)
+            return node
         if not isinstance(node.ctx, ast.Load) or not outside_attribute(self._source, node):
             return self._generic(node)
         return self._captured(self._generic(node), node.attr)
@@ -199,6 +202,8 @@ class Expressions(ast.NodeTransformer):
                 keyword.value = self._shared(keyword.value)
         if plain and len(node.args) == 1 and isinstance(function, type) and _converts(function):
             return self._call(node, "converted", [node.func, self.visit(node.args[0])])
+        if plain and len(node.args) == 1 and function is np.isscalar:
+            return self._call(node, "is_scalar", [self.visit(node.args[0])])
         if plain and len(node.args) == 2 and function is isinstance:
             return self._call(node, "is_instance", [self.visit(argument) for argument in node.args])
         if plain and len(node.args) == 3 and lookup(_CHOICES, function) and self._is_of_indices(node.args[0]):
@@ -387,8 +392,10 @@ class Expressions(ast.NodeTransformer):
         result = self.reduction(node, kind, generator.elt, generator.generators)
         if not starts:
             return result
-        operator = ast.Add() if kind == "sum" else ast.Mult()
-        return ast.copy_location(ast.BinOp(left=self.visit(starts[0]), op=operator, right=result), node)
+        both = [self.visit(starts[0]), result]
+        if kind == "sum":
+            return self._call(node, "added", both, words(name="sum", renews=True))
+        return self._call(node, "multiplied", both)
 
     def _comprehension(self, node: ast.expr, generators: Sequence[ast.comprehension]) -> ast.expr:
         if self._indices:

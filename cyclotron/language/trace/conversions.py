@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -61,6 +62,11 @@ def is_instance(value: Any, kinds: Any) -> bool:
         one = np.zeros((), kind.dtype)[()]
         return isinstance(one.item() if kind.weak else one, kinds)
     return isinstance(value, kinds)
+
+
+def is_scalar(value: Any) -> bool:
+    """``il.is_scalar(x)``: as `np.isscalar` of what Python and NumPy have where a kernel has symbols."""
+    return is_instance(value, (np.generic, numbers.Number, str, bytes))
 
 
 def host_items(value: Any) -> Any:

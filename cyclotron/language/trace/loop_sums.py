@@ -24,6 +24,25 @@ from cyclotron.language.values.tensor import SymbolicTensor
 _NUMBERS = (Element, int, float, complex, np.generic)
 
 
+def multiplied(start: Any, product: Any) -> Any:
+    """``il.multiplied(s, il.prod(...))``: a product from a start on, in whatever order of whole numbers.
+
+    Raises
+    ------
+    TraceError
+        CYC112 of others: Python multiplies the start by the first term, the result by the next, and so on.
+    """
+    result = start * product
+    kind = np.dtype(getattr(result, "dtype", type(result))).kind
+    if kind in "fc" and not (isinstance(start, int) and start == 1):
+        raise trace_error(
+            "CYC112",
+            "a product of floating numbers has a start, by which it is multiplied first",
+            help="write a loop, `p = start`, and `p *= ...` in it",
+        )
+    return result
+
+
 def loop_sum(
     value: Any,
     total: Any,

@@ -18,7 +18,7 @@ from cyclotron.language.values.context import Recorder
 from cyclotron.language.values.dispatch import Arithmetic
 from cyclotron.language.values.operators import evaluate, result_dtype
 from cyclotron.language.values.refusals import DATA_HELP, not_an_operator, refuse, refuse_rounding
-from cyclotron.language.values.scalar_type import ScalarType, literal
+from cyclotron.language.values.scalar_type import DTypeName, ScalarType, dtype_name, literal
 from cyclotron.language.values.source_span import here, trace_error
 from cyclotron.support.errors import Span, TraceError
 
@@ -138,9 +138,17 @@ class Element(Arithmetic):
         return ()
 
     @property
-    def dtype(self) -> str:
+    def dtype(self) -> DTypeName:
         """NumPy's name of the dtype in which it is computed."""
-        return self.type.dtype
+        return dtype_name(self.type.dtype)
+
+    def __hash__(self) -> int:
+        """No dict and no set finds an element, whose value is not known yet."""
+        raise trace_error(
+            "CYC105",
+            "a dict or a set has to find a number that is known only when the program runs",
+            help="write the cases, `a if x == 1 else b`, or take an array of the host, `table[k]`",
+        )
 
     def conj(self) -> Element:
         """The complex conjugate; of NumPy's truth values these themselves, as `.conj()` of arrays."""

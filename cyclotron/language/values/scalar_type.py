@@ -34,6 +34,29 @@ _PYTHONS = (*_WEAK, Extent)
 _SAMPLES = {"b": True, "i": 1, "u": 1, "f": 1.0, "c": 1j}
 
 
+class DTypeName(str):
+    """NumPy's name of a dtype, with the dtype's attributes; equal to whatever names it in a kernel."""
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return str.__eq__(self, other)
+        try:
+            return bool(np.dtype(str(self)) == other)
+        except TypeError:
+            return False
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np.dtype(str(self)), name)
+
+
+dtype_name = functools.lru_cache(None)(DTypeName)
+
+
 @dataclass(frozen=True)
 class ScalarType:
     """The type of an element, of a number, or of the elements of an array.
