@@ -18,11 +18,11 @@ from cyclotron.compiler.performance import performance_warnings
 from cyclotron.compiler.program import Program, require_machine
 from cyclotron.compiler.recurrences import Recurrences, recurrences_of
 from cyclotron.language import Kernel
-from cyclotron.language.arguments import sharing
+from cyclotron.language.arguments import refuse_sharing, sharing
 from cyclotron.machine.machine import Machine
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.call_site import errors_at_call, warn_at_call
-from cyclotron.support.errors import CyclotronError, ScheduleError, TraceError
+from cyclotron.support.errors import CyclotronError, ScheduleError
 
 
 def compile_kernel(
@@ -125,14 +125,7 @@ def check_apart(kernel: Kernel, values: tuple[Any, ...]) -> None:
     traced = cache_key(kernel, values)
     cache = cache_of(kernel) if traced is not None else KernelCache()
     changed = _traced(kernel, values, cache, traced).changed
-    for name, other in (order for pair in pairs for order in (pair, pair[::-1])):
-        if name in changed:
-            raise TraceError(
-                f"`{kernel.name}` changes `{name}`, and argument `{other}` shares memory with it",
-                code="CYC116",
-                span=kernel.argument_span(name),
-                help=f"pass a copy, e.g. `{other}.copy()`: a kernel changes arrays of its own",
-            )
+    refuse_sharing(kernel.name, changed, pairs, kernel.argument_span)
 
 
 def _tiles(program: Program) -> Tile:

@@ -126,6 +126,11 @@ class Program:
         self.schedule_chosen: bool = compiled is not None and compiled.schedule_chosen
 
     @property
+    def changed(self) -> frozenset[str]:
+        """The arguments that the kernel changes, which share memory with no other; none of loaded programs."""
+        return frozenset() if self._recurrences is None else self._recurrences.changed
+
+    @property
     def recurrences(self) -> Recurrences:
         """The system of recurrence equations; prints one equation a line.
 

@@ -16,6 +16,7 @@ from cyclotron.compiler.blocking import Tile
 from cyclotron.compiler.case import Case, note
 from cyclotron.compiler.compile import check_apart, compile_kernel, compile_on
 from cyclotron.compiler.program import Program, require_program
+from cyclotron.language.arguments import refuse_sharing, sharing
 from cyclotron.language import Kernel
 from cyclotron.mpi.distributed_array import Distributed
 from cyclotron.mpi.layout import Layout
@@ -358,4 +359,6 @@ def _checked_inputs(program: Program, inputs: tuple[Any, ...], backend: Backend)
     """An array for each input tensor, by name; distributed ones only where the backend takes them."""
     bound = _bound(program, inputs)
     checked = {t["name"]: checked_input(t, bound[t["name"]]) for t in program.tensors if t["role"] == "input"}
+    if program.changed:
+        refuse_sharing(program.kernel_name, program.changed, sharing(checked))
     return checked if backend.distributed else {name: np.asarray(array) for name, array in checked.items()}

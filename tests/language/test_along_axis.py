@@ -177,7 +177,7 @@ def test_ranks() -> None:
 def test_an_index_outside_fails_as_operators_do(wrong: int, backend: str) -> None:
     x, indices = some("float64", 3, 4), integers(0, 4, 3, 2)
     indices[1, 1] = wrong
-    for program in (take_rows.compile(x, indices), put_rows.compile(x, indices, x[:, :2])):
+    for program in (take_rows.compile(x, indices), put_rows.compile(x, indices, x[:, :2].copy())):
         with pytest.raises(
             cy.ExecutionError, match=f"the index {wrong} is outside of an axis of 4"
         ) as refused:

@@ -213,6 +213,18 @@ def test_other_arguments_may_share_memory():
     assert changes_one.compile(x, x).tensors  # which looks at shapes only
 
 
+@pytest.mark.parametrize("schedule", [None, cy.Schedule().space()])
+def test_programs_refuse_them_where_they_run(schedule):
+    """With arguments that are bound, and with others."""
+    x = np.arange(4.0)
+    program = changes_one.compile(x, x, schedule=schedule)
+    for inputs in ((), (x, x), (x, x[::-1])):
+        with pytest.raises(cy.TraceError, match="changes `u`") as caught:
+            cy.run(program, *inputs)
+        assert caught.value.code == "CYC116"
+    np.testing.assert_array_equal(cy.run(program, x, x.copy()).output, [5, 2, 4, 6])
+
+
 def summed(u, v):
     return u + v
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 import gc
 import math
 import runpy
@@ -336,3 +338,25 @@ def test_kernels_and_their_programs_go_when_nothing_refers_to_them(tmp_path: Pat
     kernel = made()
     gc.collect()
     assert kernel() is None
+
+
+def test_modules_that_are_edited_are_read_anew(tmp_path, monkeypatch) -> None:
+    text = "import cyclotron as cy\n\n\n@cy.kernel\ndef f(x):\n    a = x[0] {}\n    return a\n"
+    path = tmp_path / "edited_module.py"
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    x = np.array([-7])
+    path.write_text(text.format("+ 1"))
+    module = importlib.import_module("edited_module")
+    assert module.f(x) == -6
+    for change, expected in (("* 10 + 3", -67), ("+ 5", -2)):
+        path.write_text(text.format(change))
+        importlib.reload(module)
+        assert module.f(x) == module.f.reference(x) == expected
+    path.write_text(text.format("- 1"))
+    assert module.f(x) == -2  # what is loaded
+    importlib.reload(module)
+    path.write_text(text.format("- 2"))
+    with pytest.raises(cy.TraceError, match="has changed since it was defined") as caught:
+        module.f(x)
+    assert caught.value.code == "CYC100"

@@ -38,18 +38,20 @@ def with_kept_reads(trace: Trace) -> Trace:
     between, an array of its own keeps it.
     """
     statements = list(trace.statements)
-    copies: dict[tuple[Access, tuple[Index, ...]], _Copy] = {}
+    copies: dict[tuple[int, tuple[Index, ...]], _Copy] = {}  # by the identity of the reading
     for number, statement in enumerate(trace.statements):
         stale = [a for a in accesses(statement.value) if _is_stale(trace.statements, number, a)]
         kept_in = {}
         for access in stale:
             # A part of a loop that is recorded apart has sums of its own.
-            key = access, _loops(statement, access)
+            loops = _loops(statement, access)
+            key = id(access), loops
             if key not in copies:
-                copies[key] = _Copy(_copy(trace, statement, *key, len(copies)), access.made or 0)
+                made = _copy(trace, statement, access, loops, len(copies))
+                copies[key] = _Copy(made, access.made or 0)
             kept = copies[key].statement
             kept.region = tuple(dict.fromkeys((*kept.region, *_uses(statement, access, kept.loops))))
-            kept_in[access] = kept.target
+            kept_in[id(access)] = kept.target
         if stale:
             statements[number] = replace(statement, value=_replaced(statement.value, kept_in))
     return _with_copies(trace, statements, list(copies.values())) if copies else trace
@@ -118,12 +120,12 @@ def _domain(statement: Statement, access: Access) -> Region:
     return tuple(conjunction for region in found for conjunction in region)
 
 
-def _replaced(value: Element, kept: dict[Access, Tensor]) -> Element:
+def _replaced(value: Element, kept: dict[int, Tensor]) -> Element:
     """An expression that reads the arrays in which elements are kept."""
 
     def changed(part: Element, operands: list[Element]) -> Element:
-        if isinstance(part, Access) and part in kept:
-            return replace(part, tensor=kept[part], made=None)
+        if isinstance(part, Access) and id(part) in kept:
+            return replace(part, tensor=kept[id(part)], made=None)
         return rebuild(part, operands)
 
     return transform(value, changed)

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import __future__
+
 import ast
 import builtins
 import functools
 import inspect
 import linecache
+import operator
+import os
+import time
 from collections.abc import Mapping
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from cyclotron.language.syntax.trees import walk
 from cyclotron.language.values.source_span import line_span, span_of
 from cyclotron.support.errors import Span, TraceError
+
+# The features of `from __future__ import ...` that a function may be compiled with.
+_FEATURES = functools.reduce(
+    operator.or_, (getattr(__future__, one).compiler_flag for one in __future__.all_feature_names)
+)
+
+_IMPORTED = time.time()
 
 
 class _Missing:
@@ -125,6 +137,23 @@ class Source:
         )
 
     def _find(self) -> ast.FunctionDef:
+        """The function's syntax tree: of the text of which Python made it, where the file has it still."""
+        if not _is_made_of(self.function.__code__, "".join(linecache.getlines(self.file))):
+            linecache.checkcache(self.file)  # the module was edited, and loaded anew
+            text = "".join(linecache.getlines(self.file))
+            if _is_new(self.file) and not _is_made_of(self.function.__code__, text):
+                raise self._changed()
+        return self._found()
+
+    def _changed(self, why: str = "") -> TraceError:
+        return TraceError(
+            f"the source of `{self.function.__name__}` has changed since it was defined{why}",
+            code="CYC100",
+            span=line_span(self.file, self.first_line),
+            help="run the definition again",
+        )
+
+    def _found(self) -> ast.FunctionDef:
         lines = linecache.getlines(self.file)
         name = self.function.__name__
         if not lines:
@@ -136,12 +165,7 @@ class Source:
         try:
             tree = ast.parse("".join(lines), self.file)
         except SyntaxError as error:
-            raise TraceError(
-                f"the source of `{name}` has changed since it was defined: {error.msg}",
-                code="CYC100",
-                span=line_span(self.file, self.first_line),
-                help="run the definition again",
-            ) from None
+            raise self._changed(f": {error.msg}") from None
         for node in walk(tree):
             if isinstance(node, ast.FunctionDef) and node.name == name:
                 first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
@@ -154,6 +178,37 @@ class Source:
             span=line_span(self.file, self.first_line),
             help="write the kernel with `def`, and run its definition again after a change",
         )
+
+
+def _is_new(file: str) -> bool:
+    """Return whether a file was written after this module was imported: others may differ by import hooks."""
+    try:
+        return os.stat(file).st_mtime > _IMPORTED
+    except OSError:
+        return False
+
+
+def _is_made_of(code: CodeType, text: str) -> bool:
+    """Return whether a file's text has a function with this code, but for what test runners make of `assert`."""
+    try:
+        known = _codes(text, code.co_flags & _FEATURES)
+    except (SyntaxError, ValueError):
+        return False
+    return _parts(code) in known
+
+
+@functools.lru_cache(16)
+def _codes(text: str, features: int) -> frozenset[object]:
+    """What tells the functions of a file's text apart."""
+    pending = [compile(text, "", "exec", flags=features, dont_inherit=True)]
+    for code in pending:  # which grows
+        pending += [one for one in code.co_consts if isinstance(one, CodeType)]
+    return frozenset(map(_parts, pending))
+
+
+def _parts(code: CodeType) -> object:
+    consts = [_parts(one) if isinstance(one, CodeType) else one for one in code.co_consts]
+    return code.co_firstlineno, code.co_code, code.co_names, code.co_varnames, repr(consts)
 
 
 def closure_of(function: FunctionType) -> dict[str, Any]:
