@@ -31,7 +31,7 @@ from cyclotron.language.syntax.annotations import typed
 from cyclotron.language.trace.assign import array, computed, shared
 from cyclotron.language.trace.branches import branches, unconditional
 from cyclotron.language.trace.conditions import every, no, not_, some
-from cyclotron.language.trace.conversions import converted, host_items, is_instance, is_scalar, known
+from cyclotron.language.trace.conversions import converted, host_items, is_instance, is_scalar, known, steady
 from cyclotron.language.trace.early_exit import bound_reached as unfinished
 from cyclotron.language.trace.early_exit import break_if as stop
 from cyclotron.language.trace.early_exit import counted
@@ -149,6 +149,7 @@ __all__ = [
     "sinh",
     "some",
     "sqrt",
+    "steady",
     "stop",
     "sum",
     "tanh",

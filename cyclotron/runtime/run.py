@@ -16,8 +16,8 @@ from cyclotron.compiler.blocking import Tile
 from cyclotron.compiler.case import Case, note
 from cyclotron.compiler.compile import check_apart, compile_kernel, compile_on
 from cyclotron.compiler.program import Program, require_program
-from cyclotron.language.arguments import refuse_sharing, sharing
 from cyclotron.language import Kernel
+from cyclotron.language.arguments import refuse_sharing, sharing
 from cyclotron.mpi.distributed_array import Distributed
 from cyclotron.mpi.layout import Layout
 from cyclotron.runtime.backend import Backend, Engine, Options

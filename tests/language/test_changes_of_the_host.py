@@ -196,3 +196,107 @@ def test_other_changes_hold(kernel):
         wholes = expected if isinstance(expected, tuple) else (expected,)
         for found, right in zip(outputs, wholes, strict=True):
             np.testing.assert_array_equal(found, right)
+
+
+COUNTS = [0]
+TOTAL = 0
+NUMBERS = np.random.default_rng(3)
+ITEMS = iter((1.0, 2.0, 3.0, 4.0))
+
+
+class Counter:
+    count = 0
+
+    def next(self):
+        self.count += 1
+        return self.count
+
+
+COUNTER = Counter()
+
+
+def of_a_list():
+    COUNTS[0] += 1
+    return COUNTS[0]
+
+
+def of_a_global():
+    global TOTAL
+    TOTAL += 1
+    return TOTAL
+
+
+def of_a_default(seen=[]):
+    seen.append(1)
+    return len(seen)
+
+
+def of_an_iterator():
+    return next(ITEMS)
+
+
+def of_a_generator():
+    return NUMBERS.normal()
+
+
+def of_an_object():
+    return COUNTER.next()
+
+
+@pytest.mark.parametrize(
+    "function", [of_a_list, of_a_global, of_a_default, of_an_iterator, of_a_generator, of_an_object]
+)
+def test_functions_that_change_the_host_in_loops_are_refused(function):
+    @cy.kernel
+    def counted(x):
+        y = cy.zeros_like(x)
+        for i in range(len(x)):
+            y[i] = function()
+        return y
+
+    @cy.kernel
+    def branched(x):
+        y = 0
+        if x[0] > 1:
+            y = function()
+        return x + y
+
+    for kernel in (counted, branched):
+        with pytest.raises(cy.TraceError, match="recorded once") as caught:
+            kernel.compile(np.ones(3))
+        assert caught.value.code == "CYC105"
+
+
+@cy.kernel
+def by_a_method(x):
+    y = cy.zeros_like(x)
+    for i in range(len(x)):
+        y[i] = COUNTER.next()
+    return y
+
+
+@cy.kernel
+def drawn_once(x):
+    return x + of_a_generator()
+
+
+@pytest.mark.parametrize("kernel", [by_a_method, drawn_once])
+def test_so_are_methods_and_random_numbers(kernel):
+    with pytest.raises(cy.TraceError, match="recorded once") as caught:
+        kernel.compile(np.ones(3))
+    assert caught.value.code == "CYC105"
+
+
+def scaled_by_counts(x, i):
+    return x[i] * len(COUNTS)
+
+
+def test_functions_that_only_read_are_called():
+    @cy.kernel
+    def reading(x):
+        y = cy.zeros_like(x)
+        for i in range(len(x)):
+            y[i] = scaled_by_counts(x, i)
+        return y + of_a_list() * 0
+
+    assert reading(np.array([1.5, 2.0])).tolist() == [1.5, 2.0]

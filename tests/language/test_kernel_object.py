@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 import gc
+import importlib
 import math
 import runpy
+import sys
 import textwrap
 import weakref
 from pathlib import Path

@@ -786,22 +786,3 @@ def test_elements_are_rounded_by_python_in_the_reference():
         return y
 
     assert rounded.reference(np.array([1.6, 0.0])).tolist() == [2.0, 0.0]
-
-
-@cy.kernel
-def truths_of_python(u):
-    flags = cy.zeros_like(u, dtype=bool)
-    for i in range(3):
-        flags[i] = cy.add(i > 0, i > 1)
-    positive = all(u[k] > 0 for k in range(3))
-    return flags, cy.abs(positive), cy.add(positive, positive), cy.multiply(positive, 3), positive + True
-
-
-def test_functions_take_truth_values_as_numpy_does():
-    """Python's operators count them, NumPy's functions do not."""
-    expected = [np.add([False, True, True], [False, False, True]), np.abs(True), np.add(True, True)]
-    expected += [np.multiply(True, 3), np.int64(True + True)]
-    found = cy.run(truths_of_python, np.array([1.5, 2.5, 3.0]), backend="sim").outputs.values()
-    for one, other in zip(found, expected, strict=True):
-        assert one.dtype == other.dtype
-        np.testing.assert_array_equal(one, other)

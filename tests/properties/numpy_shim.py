@@ -543,7 +543,9 @@ def _first_term(terms: ast.GeneratorExp) -> ast.Lambda:
         bounds = clause.iter.args if isinstance(clause.iter, ast.Call) else []
         start = copy.deepcopy(bounds[0]) if len(bounds) > 1 else ast.Constant(0)
         target = ast.arg(clause.target.id if isinstance(clause.target, ast.Name) else "_")
-        result = ast.Call(ast.Lambda(ast.arguments([], [target], None, [], [], None, []), result), [start], [])
+        result = ast.Call(
+            ast.Lambda(ast.arguments([], [target], None, [], [], None, []), result), [start], []
+        )
     return _later(result)
 
 

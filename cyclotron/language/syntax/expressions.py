@@ -18,7 +18,7 @@ from cyclotron.language.syntax.purity import impure_error, is_impure
 from cyclotron.language.syntax.source import MISSING, Source, lookup
 from cyclotron.language.syntax.trees import call, copied, function_of, located, name, walk, words
 from cyclotron.language.values.blocked import Blocked
-from cyclotron.language.values.host_functions import reads_arrays
+from cyclotron.language.values.host_functions import is_of_user, reads_arrays
 
 _REDUCTIONS: Mapping[object, str] = {
     builtins.sum: "sum",
@@ -220,8 +220,20 @@ class Expressions(ast.NodeTransformer):
             assert isinstance(result, ast.Call)
             of_user = isinstance(function, FunctionType) and reads_arrays(function)  # of a module
             result.func = self._captured(owner, owner.attr) if of_user else owner
+            if is_of_user(function) or self._is_object(owner):
+                result.func = self._call(owner, "steady", [result.func])
             return result
-        return self._generic(node)
+        result = self._generic(node)
+        if isinstance(result, ast.Call) and is_of_user(function):
+            result.func = self._call(node.func, "steady", [result.func])
+        return result
+
+    def _is_object(self, method: ast.Attribute) -> bool:
+        """Return whether a method is that of an object of the user's around the kernel."""
+        owner = self._source.meaning(method.value)
+        if owner is MISSING or isinstance(owner, (ModuleType, np.ndarray, type)):
+            return False
+        return is_of_user(getattr(type(owner), method.attr, None))
 
     def _shared(self, node: ast.expr) -> ast.expr:
         return self._call(node, "shared", [node]) if isinstance(node, (ast.Name, ast.Subscript)) else node

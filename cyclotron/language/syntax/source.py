@@ -1,7 +1,6 @@
 """The text of a kernel: its syntax tree with absolute positions, and what its names mean."""
 
 from __future__ import annotations
-
 import __future__
 
 import ast

@@ -15,6 +15,7 @@ from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import SymbolicArray
 from cyclotron.language.values.condition import Condition, Extremum, Piecewise
 from cyclotron.language.values.dispatch import Arithmetic, PartialArray
+from cyclotron.language.values.host_state import of_generators, state_of
 from cyclotron.language.values.nodes import Element, accesses
 from cyclotron.language.values.operations import cast, element
 from cyclotron.language.values.scalars import as_python
@@ -86,6 +87,38 @@ def host_items(value: Any) -> Any:
             help="use an array, e.g. `w = cy.zeros(n)` before the loop, or names, which loops carry",
         )
     return value
+
+
+def steady(function: Any) -> Any:
+    """``il.steady(f)(x)``: a function of the host, which may not change with each call what is recorded once.
+
+    Raises
+    ------
+    TraceError
+        CYC105 where it draws random numbers, or changes something in a loop or branch.
+    """
+    trace = active_trace()
+    is_recorded_once = len(trace.scopes) > max(trace.entered, 1)
+    if not callable(function) or hasattr(function, "call_within"):
+        return function
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        before = state_of(function, (args, kwargs))
+        result = function(*args, **kwargs)
+        after = state_of(function, (args, kwargs))
+        draws = of_generators(before) != of_generators(after)
+        if draws or (is_recorded_once and before != after):
+            name = getattr(function, "__name__", "the function")
+            what = "draws random numbers" if draws else "changes something of the host at each call"
+            raise trace_error(
+                "CYC105",
+                f"`{name}` {what}, and {'a kernel is' if draws else 'a loop or branch is'} recorded once",
+                help="make the values before and pass them to the kernel, as an array for a loop: `for r in"
+                " numbers:`",
+            )
+        return result
+
+    return called
 
 
 def known(value: Any) -> Any:

@@ -32,9 +32,9 @@ def reads_arrays(value: object) -> bool:
         one = pending.pop()
         if isinstance(one, (np.ndarray, Blocked)):
             return True
-        if _is_of_user(one) and id(one) not in seen:
+        if _is_made_anew(one) and id(one) not in seen:
             seen.add(id(one))
-            pending += [value for _, value in _around(one)]
+            pending += [value for _, value in around(one)]
     return False
 
 
@@ -87,16 +87,21 @@ class _Outside(dict[str, Any]):
 
 def outer(value: Any, *, name: str, known: dict[int, FunctionType] | None = None) -> Any:
     """Return a variable around a function as kernels read it; arrays are captured, also of functions."""
-    if _is_of_user(value):
+    if _is_made_anew(value):
         return over_constants(value, known=known) if reads_arrays(value) else value
     return captured(value, name=name)
 
 
-def _is_of_user(value: object) -> TypeGuard[FunctionType]:
-    """Return whether a value is a function to be made anew: not of a library, without effects on names."""
+def is_of_user(value: object) -> TypeGuard[FunctionType]:
+    """Return whether a value is a function of the user's: of no library."""
     if not isinstance(value, FunctionType) or (value.__module__ or "").partition(".")[0] == "cyclotron":
         return False
-    return not value.__code__.co_filename.startswith(_INSTALLED) and not _assigns(value.__code__)
+    return not value.__code__.co_filename.startswith(_INSTALLED)
+
+
+def _is_made_anew(value: object) -> TypeGuard[FunctionType]:
+    """Return whether a value is a function of the user's without effects on names."""
+    return is_of_user(value) and not _assigns(value.__code__)
 
 
 def _assigns(code: CodeType) -> bool:
@@ -108,7 +113,7 @@ def _assigns(code: CodeType) -> bool:
     ) or any(_assigns(part) for part in code.co_consts if isinstance(part, CodeType))
 
 
-def _around(function: FunctionType) -> Iterator[tuple[str, Any]]:
+def around(function: FunctionType) -> Iterator[tuple[str, Any]]:
     """Yield the variables around a function that it reads, by name."""
     for name in names_outside(function.__code__):
         if name in function.__globals__:
