@@ -200,7 +200,7 @@ class _Statement:
 def _dtypes(value: Apply, adopted: str | None) -> Iterator[str | None]:
     """The dtype that each operand takes where it has none of its own."""
     typing = OPERATORS[value.op].typing
-    given = [operand.dtype for operand in value.operands]
+    given: list[str | None] = [operand.dtype for operand in value.operands]
     common = next((dtype for dtype in given[typing == "select" :] if dtype is not None), None)
     if common is None and typing in ("same", "select"):
         common = adopted

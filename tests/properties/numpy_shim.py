@@ -340,7 +340,7 @@ class Namespace:
 
     @staticmethod
     def _of_nothing(neutral: int, first: Callable[[], Any]) -> Any:
-        """A fold of no terms, which has their dtype as the docs say, where the first would be a whole number."""
+        """A fold of no terms, of their dtype as the docs say, where the first would be a whole number."""
         try:
             dtype = getattr(first(), "dtype", None)
         except Exception:  # no telling of which dtype it would be: small numbers are of all
@@ -537,7 +537,7 @@ def _later(value: ast.expr) -> ast.Lambda:
 
 
 def _first_term(terms: ast.GeneratorExp) -> ast.Lambda:
-    """What the first term would be, of loops over ranges."""
+    """The first term as it would be, of loops over ranges."""
     result: ast.expr = copy.deepcopy(terms.elt)
     for clause in reversed(terms.generators):
         bounds = clause.iter.args if isinstance(clause.iter, ast.Call) else []

@@ -331,7 +331,7 @@ class Expressions(ast.NodeTransformer):
         )
 
     def _of_arrays(self, clause: ast.comprehension) -> list[Items] | None:
-        """What a clause takes of arrays: `for a, b in zip(x, y)`; None of others."""
+        """The items that a clause takes of arrays: `for a, b in zip(x, y)`; None of others."""
         of_items = any(isinstance(part, ast.Name) and part.id == self._il for part in walk(clause.iter))
         if self._is_range(clause) or not (of_items or self._has_items(clause.iter)):
             return None

@@ -13,7 +13,7 @@ from cyclotron.language.syntax.trees import copied, located, name, walk
 
 @dataclass(frozen=True)
 class Items:
-    """What one part of a loop's target takes: items of an array, or numbers one after the other.
+    """One part of a loop's target, which takes items of an array, or numbers one after the other.
 
     Attributes
     ----------
@@ -34,11 +34,11 @@ class Items:
 
     @property
     def is_index(self) -> bool:
-        """Whether it counts the iterations from 0."""
+        """True where it counts the iterations from 0."""
         return isinstance(self.first, ast.Constant) and self.first.value == 0 and self.step is None
 
     def at(self, index: str, array: ast.expr) -> ast.expr:
-        """What it takes in the iteration of an index, of this array or of the numbers."""
+        """Its value in the iteration of an index, of this array or of the numbers."""
         if self.first is None:
             item: ast.expr = ast.Subscript(value=array, slice=name(index), ctx=ast.Load())
         elif self.is_index:
@@ -52,7 +52,7 @@ class Items:
 
 
 def items_of(source: Source, target: ast.expr, values: ast.expr) -> list[Items] | None:
-    """What the parts of a loop's target take, from left to right; None for loops of another form."""
+    """The parts of a loop's target, from left to right; None for loops of another form."""
     function = source.meaning(values.func) if isinstance(values, ast.Call) else MISSING
     given = values.args if isinstance(values, ast.Call) else []
     words = values.keywords if isinstance(values, ast.Call) else []
@@ -64,10 +64,10 @@ def items_of(source: Source, target: ast.expr, values: ast.expr) -> list[Items] 
     if function is builtins.enumerate and len(parts) == 2 and len(given) + len(words) in (1, 2) and given:
         start = [*given[1:], *(word.value for word in words if word.arg == "start")]
         inner = items_of(source, parts[1], given[0])
-        counts = len(start) == len(given) + len(words) - 1 and isinstance(parts[0], ast.Name)
-        if inner is None or not counts:
+        counter = parts[0]
+        if inner is None or not isinstance(counter, ast.Name) or len(start) != len(given) + len(words) - 1:
             return None
-        return [Items(parts[0], None, first=(start or [ast.Constant(0)])[0]), *inner]
+        return [Items(counter, None, first=(start or [ast.Constant(0)])[0]), *inner]
     if function is builtins.zip and given and len(parts) == len(given):
         if any(word.arg != "strict" for word in words):
             return None

@@ -198,7 +198,7 @@ def _is_made_of(code: CodeType, text: str) -> bool:
 
 @functools.lru_cache(16)
 def _codes(text: str, features: int) -> frozenset[object]:
-    """What tells the functions of a file's text apart."""
+    """The functions of a file's text, by what tells them apart."""
     pending = [compile(text, "", "exec", flags=features, dont_inherit=True)]
     for code in pending:  # which grows
         pending += [one for one in code.co_consts if isinstance(one, CodeType)]

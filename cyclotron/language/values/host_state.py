@@ -1,4 +1,4 @@
-"""What functions of the user may change when they are called: told apart before and after."""
+"""States of the host that functions of the user may change: told apart before and after a call."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def of_generators(state: list[object]) -> list[object]:
 
 
 def _parts(value: Any) -> tuple[list[Any], list[object]]:
-    """What a value holds, and what itself may be another at the next call."""
+    """The values in a value, and what itself may be another at the next call."""
     if is_of_user(value):
         return [one for _, one in around(value)] + list(vars(value).values()), []
     if isinstance(value, types.MethodType):
