@@ -127,7 +127,7 @@ class Program:
 
     @property
     def changed(self) -> frozenset[str]:
-        """The arguments that the kernel changes, which share memory with no other; none of loaded programs."""
+        """The arguments that the kernel changes, which share memory with no other; none of loaded ones."""
         return frozenset() if self._recurrences is None else self._recurrences.changed
 
     @property

@@ -254,7 +254,7 @@ class ExecutionError(CyclotronError, RuntimeError):
 
 
 class NotMeasuredError(ExecutionError, AttributeError):
-    """A result does not have what is asked of it (CYC712): `hasattr` says so, and `getattr` takes a default."""
+    """A result has not measured what is asked of it (CYC712): `hasattr` is False, as of attributes."""
 
 
 class PerformanceWarning(CyclotronError, UserWarning):  # noqa: N818 (the name of Python's warnings)

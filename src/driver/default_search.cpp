@@ -28,9 +28,11 @@ namespace {
 
 /// Candidates that are compiled to find a better placement than the first: so many in about 0.2 s of kernels of one
 /// equation, divided by what makes their analysis slow; and at least and most so many.
-constexpr std::size_t candidates_of_one = 600, least_candidates = 2, most_candidates = 24;
+constexpr std::size_t candidates_of_one = 600, least_candidates = 4, most_candidates = 24;
 /// A kernel whose candidates cost so much, and that takes so few cycles, gains less by a search than that takes.
 constexpr std::size_t long_kernel = 900;
+/// One whose candidates cost so much runs on one PE first: that costs less, and tells what is worth to be tried.
+constexpr std::size_t costly_kernel = 200;
 constexpr double few_cycles = 300;
 /// The same where no default compiles, of any kernel.
 constexpr std::size_t most_in_need = 64;
@@ -120,6 +122,11 @@ class DefaultSearch {
   }
 
   Expected<Compiled, Refusal> run() {
+    if (cost_ >= costly_kernel) {
+      const poly::EffortLimit limit(operations_of_routes());
+      try_one_pe_in_full();
+      has_one_pe_ = !choices_.empty();
+    }
     find_first();
     if (choices_.empty()) try_routes();
     if (choices_.empty()) try_turns();
@@ -172,25 +179,30 @@ class DefaultSearch {
   void find_first() {
     const auto usual = placements_.defaults.front().cycles;
     if (is_worth_it(usual)) {
-      try_others(budget_,
-                 [&](const schedule::Placement& placement) { return placement.cycles < usual / far_faster; });
+      try_others(budget_, [&](const schedule::Placement& placement) {
+        return placement.cycles < usual / far_faster && is_promising(placement);
+      });
     }
     if (!is_worth_it(usual)) {
       const poly::EffortLimit limit(operations_of_routes());
       try_defaults();
     }
     try_defaults();
-    try_others(tried() + most_in_need, [](const schedule::Placement&) { return true; });
+    if (choices_.empty()) try_others(tried() + most_in_need, [](const schedule::Placement&) { return true; });
   }
 
   [[nodiscard]] unsigned long operations_of_routes() const {
     return std::max(most_operations_of_routes, operations_of_cost * cost_);
   }
 
+  /// True where a placement compiles, other than one PE for a costly kernel.
+  [[nodiscard]] bool is_found() const { return choices_.size() > (has_one_pe_ ? 1 : 0); }
+
   void try_defaults() {
     for (const auto& placement : placements_.defaults) {
-      if (choices_.empty()) try_placement(placement, cost_ < long_kernel ? no_limit : most_of_one);
-      if (!choices_.empty() || !is_far(placement)) continue;
+      if (is_found() || !is_promising(placement)) return;
+      try_placement(placement, cost_ < long_kernel ? no_limit : most_of_one);
+      if (is_found() || !is_far(placement)) continue;
       const poly::EffortLimit limit(operations_of_routes());
       try_order(placement, most_of_one, true);
     }
@@ -206,9 +218,12 @@ class DefaultSearch {
     if (placements_.defaults.front().least < best_time())
       try_placement(placements_.defaults.front(), most_of_one);
     const auto most = tried() + budget_;
-    for (const auto& placement : rest) {
-      if (tried() >= most) break;
-      if (is_promising(placement)) try_placement(placement, most_of_one);
+    for (const bool again : {false, true}) {
+      for (const auto& placement : rest) {
+        if (tried() >= most) break;
+        if (is_promising(placement) && (again || !is_part_refused(placement, false)))
+          try_placement(placement, most_of_one);
+      }
     }
     try_one_pe();
     std::size_t chances = most_by_chance;
@@ -218,6 +233,17 @@ class DefaultSearch {
       try_placement(placement, most_of_one);
       --chances;
     }
+  }
+
+  /// True where the same is refused with some of its indices in space, with values on long ways or without: the others
+  /// rarely help.
+  [[nodiscard]] bool is_part_refused(const schedule::Placement& placement, bool routed) const {
+    const auto& space = placement.schedule.space_indices;
+    return std::ranges::any_of(routed ? unroutable_ : unreachable_, [&](const auto& part) {
+      return !part.empty() && std::ranges::all_of(part, [&](const auto& index) {
+        return std::ranges::find(space, index) != space.end();
+      });
+    });
   }
 
   /// The placement on one PE, which loses no early exit.
@@ -238,8 +264,13 @@ class DefaultSearch {
   void try_one_pe_in_full() {
     const auto* one = one_pe();
     if (one == nullptr) return;
-    auto& variant = this->variant(one->schedule);
-    keep(*one, variant, variant.search.run(one->schedule, {.prove = false}));
+    tried_.insert(key(*one));
+    try {
+      auto& variant = this->variant(one->schedule);
+      keep(*one, variant, variant.search.run(one->schedule, {.prove = false}));
+    } catch (const ShapeError&) {
+      if (!misfit_) misfit_ = std::current_exception();
+    }
   }
 
   /// True where loops of all choices run to their bound that another placement may end early.
@@ -257,16 +288,18 @@ class DefaultSearch {
     });
     for (std::size_t tried = 0, n = 0; n < refused_.size() && tried < most; ++n) {
       const auto& [placement, refusal] = refused_[n];
-      if (!is_far(placement) || tried_.contains(key(placement, true)) || !is_promising(placement)) continue;
+      if (!is_far(placement) || tried_.contains(key(placement, true)) || !is_promising(placement) ||
+          is_part_refused(placement, true))
+        continue;
       ++tried;
       auto& variant = this->variant(placement.schedule);
       auto compiled = variant.search.run(placement.schedule, {.most = most_of_one,
                                                               .prove = false,
                                                               .way = dataflow::Relays::routed,
                                                               .orders = schedule::Orders::likely});
-      if (!compiled) continue;
+      const bool compiles{compiled};
       keep(schedule::Placement(placement), variant, std::move(compiled), true);
-      refused_.erase(refused_.begin() + static_cast<std::ptrdiff_t>(n--));
+      if (compiles) refused_.erase(refused_.begin() + static_cast<std::ptrdiff_t>(n--));
     }
   }
 
@@ -286,7 +319,7 @@ class DefaultSearch {
   template <typename Condition>
   void try_others(std::size_t most, const Condition& condition) {
     for (const auto& placement : placements_.others) {
-      if (!choices_.empty() || tried() >= most) return;
+      if (is_found() || tried() >= most) return;
       if (condition(placement)) try_placement(placement, most_of_one);
     }
   }
@@ -391,8 +424,9 @@ class DefaultSearch {
     if (!compiled) {
       if (!placement.schedule.inward_indices.empty()) return;  // as it is, it says more
       if (!first_refusal_) first_refusal_ = compiled.error();
-      if (!routed && !placement.in_turn && compiled.error().obstacle() != Obstacle::effort)
-        refused_.push_back({placement, compiled.error()});
+      if (compiled.error().obstacle() == Obstacle::effort) return;
+      (routed ? unroutable_ : unreachable_).push_back(placement.schedule.space_indices);
+      if (!routed) refused_.push_back({placement, compiled.error()});
       return;
     }
     const auto cycles = simulated_cycles(compiled->program);
@@ -406,6 +440,11 @@ class DefaultSearch {
   /// Of what it tells of the choices at hand, an estimate is trusted where it is not far too small; on more PEs a
   /// placement is to be faster than about as fast.
   [[nodiscard]] bool is_promising(const schedule::Placement& placement) const {
+    // Of costly kernels estimates miss as much on all placements.
+    if (has_one_pe_ && placement.pes > 1) {
+      const auto estimate = choices_.front().placement.cycles;
+      if (estimate >= few_cycles && hope(placement) * about_as_fast >= estimate) return false;
+    }
     return std::ranges::all_of(choices_, [&](const Choice& choice) {
       const auto& other = choice.placement;
       const auto cycles =
@@ -463,9 +502,10 @@ class DefaultSearch {
   /// That a refused placement would be much faster than the one that is taken. What loops compute in turn no placement
   /// makes faster for sure.
   [[nodiscard]] std::optional<Diagnostic> warning(const Choice& taken) const {
-    const auto best = std::ranges::min_element(
-        refused_, {}, [](const Refused& refused) { return refused.placement.cycles; });
-    if (best == refused_.end()) return std::nullopt;
+    const auto best = std::ranges::min_element(refused_, {}, [](const Refused& refused) {
+      return std::pair(refused.placement.in_turn, refused.placement.cycles);
+    });
+    if (best == refused_.end() || best->placement.in_turn) return std::nullopt;
     const auto times = taken.placement.cycles / best->placement.cycles;
     if (!(times >= much_faster)) return std::nullopt;  // nor where both take no time
     Diagnostic result = best->refusal.diagnostic;
@@ -492,7 +532,9 @@ class DefaultSearch {
   std::set<Key> tried_;  ///< Space, those indices, whether PEs load tables, and whether with routes.
   std::set<Key> far_;    ///< Of these, those for which links were missing.
   std::vector<Choice> choices_;
+  bool has_one_pe_ = false;  ///< First.
   std::vector<Refused> refused_;
+  std::vector<std::vector<std::string>> unreachable_, unroutable_;  ///< Spaces that are refused.
   std::optional<Refusal> first_refusal_;
   std::exception_ptr misfit_;  ///< The first error of a grid that the machine cannot have.
 };

@@ -40,7 +40,7 @@ def made_of_an_element(n):
 
 @pytest.mark.parametrize("kernel", [entry_of_a_dict, entry_by_an_index, entry_or_another, made_of_an_element])
 def test_dicts_of_the_host_find_no_data(kernel):
-    with pytest.raises(cy.TraceError, match="only when the program runs|unhashable type") as caught:
+    with pytest.raises(cy.TraceError, match=r"only when the program runs|unhashable type") as caught:
         kernel.compile(np.arange(3))
     assert caught.value.code == "CYC105"
 

@@ -97,7 +97,7 @@ def reductions_in_loops(A, u, v, w):
     y = v * 0
     for i, row in enumerate(A):
         y[i] = sum(a * b for a, b in zip(row, v)) + sum(a * (k + 1) for k, a in enumerate(row) if k != i)
-    return y, all(a < b for a, b in zip(v, v[1:], strict=False))
+    return y, all(a < b for a, b in zip(v, v[1:]))  # noqa: RUF007 (pairs are taken so, too)
 
 
 FUNCTIONS = [

@@ -188,7 +188,7 @@ def _is_new(file: str) -> bool:
 
 
 def _is_made_of(code: CodeType, text: str) -> bool:
-    """Return whether a file's text has a function with this code, but for what test runners make of `assert`."""
+    """Return whether a file's text has a function with this code; test runners make others of `assert`."""
     try:
         known = _codes(text, code.co_flags & _FEATURES)
     except (SyntaxError, ValueError):
