@@ -163,7 +163,7 @@ def test_an_element_takes_the_same_time_of_any_table(n: int) -> None:
     x, places = np.arange(float(n)), np.array([3, -1, 0, 7, 7, -n, n - 1, 2])
     # Its place is checked, its address is found, and it is read.
     assert _check(gather.compile(x, places, schedule=ONE_PE), x[places]) == 3 * len(places)
-    program = gather_product.compile(x, places, x[:8], schedule=ONE_PE)
+    program = gather_product.compile(x, places, x[:8].copy(), schedule=ONE_PE)
     assert _check(program, x[:8] * x[places]) == 4 * len(places)
 
 
@@ -178,7 +178,7 @@ def test_every_dtype_keeps_its_bits(dtype: str) -> None:
     )
     places = np.array([1, 3, 0, -1])
     _check(gather.compile(x, places, schedule=ONE_PE), x[places])
-    _check(scatter.compile(x, places, x[:4], schedule=S.time("k", "i")), scatter.reference(x, places, x[:4]))
+    _check(scatter.compile(x, places, x[:4].copy(), schedule=S.time("k", "i")), scatter.reference(x, places, x[:4]))
 
 
 def test_elements_are_added_to_in_the_order_of_the_loop() -> None:
@@ -318,7 +318,7 @@ def test_the_bits_of_ranks() -> None:
         cy.run(gather.compile(x, places, schedule=ONE_PE), backend="mpi", ranks=1).output == x[places]
     ).all()
     for kernel in (scatter, put):
-        program = kernel.compile(x, places, x[:4], schedule=S.time("k", "i"))
+        program = kernel.compile(x, places, x[:4].copy(), schedule=S.time("k", "i"))
         expected = kernel.reference(x.copy(), places, x[:4])
         assert (cy.run(program, backend="mpi", ranks=1).output == expected).all()
 
@@ -327,8 +327,8 @@ def test_program_files_hold_addresses(tmp_path: Path) -> None:
     x, places = np.arange(8.0), np.array([3, -1])
     programs = (
         gather.compile(x, places, schedule=ONE_PE),
-        scatter.compile(x, places, x[:2], schedule=S.time("k", "i")),
-        put.compile(x, places, x[:2], schedule=S.time("k", "i")),
+        scatter.compile(x, places, x[:2].copy(), schedule=S.time("k", "i")),
+        put.compile(x, places, x[:2].copy(), schedule=S.time("k", "i")),
     )
     for program in programs:
         program.save(tmp_path / "p.cyc")
@@ -342,7 +342,7 @@ def test_program_files_hold_addresses(tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", [8, -9])
 def test_a_place_outside_of_the_axis_is_named(place: int) -> None:
     x, places = np.arange(8.0), np.array([3, place])
-    others = [kernel.compile(x, places, x[:2]) for kernel in (scatter, put, put_along)]
+    others = [kernel.compile(x, places, x[:2].copy()) for kernel in (scatter, put, put_along)]
     for program in (gather.compile(x, places), *others):
         for backend in ("sim", "local"):
             with pytest.raises(cy.ExecutionError, match=f"{place}") as caught:
