@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +32,7 @@ def _elementwise(name: str, about: str, op: str = "") -> Any:
     """The function of an elementwise operator of the registry, by default of the same name."""
     known = op or name
     numpy = OPERATORS[known].numpy
+    applied = operations.power_of_numpy if known == "power" else functools.partial(operations.apply, known)
     binary = getattr(numpy, "nin", 1) == 2
     names, operands = ("x, y", "np.array([0.25, 0.5]), 0.5") if binary else ("x", "np.array([0.25, 0.5])")
 
@@ -62,7 +64,7 @@ def _elementwise(name: str, about: str, op: str = "") -> Any:
         True
         """
         traced = isinstance(ACTIVE.get(), Trace) and not builtins.all(isinstance(v, _HOSTS) for v in values)
-        return of_numpy(operations.apply(known, *map(_truth_of_numpy, values))) if traced else numpy(*values)
+        return of_numpy(applied(*map(_truth_of_numpy, values))) if traced else numpy(*values)
 
     function.__name__ = function.__qualname__ = name
     words = {"about": about, "name": name, "names": names, "operands": operands}

@@ -81,7 +81,7 @@ def update(target: View, op: str, value: object) -> None:
     array = operand(value)
     broadcasting.check_fits(array.shape, target.shape, in_place=f"{SIGNS[op]}=")
     check_storable(_result(op, target, array), target.dtype_name, in_place=f"{SIGNS[op]}=")
-    assign(target, combine(op, (target, array)))
+    assign(target, combine(op, (target, value if op == "power" else array)))
 
 
 def multiply(target: View, value: object) -> None:

@@ -29,6 +29,7 @@ from cyclotron.language.values.numpy_functions import called, check_options, met
 from cyclotron.language.values.numpy_functions import ufunc as of_ufunc
 from cyclotron.language.values.operations import apply, cast, element, positive
 from cyclotron.language.values.operators import named_dtype, result_dtype
+from cyclotron.language.values.powers import simple_power
 from cyclotron.language.values.refusals import DATA_HELP, refuse_of_arrays, refused_in_place
 from cyclotron.language.values.scalar_type import ScalarType, check_accumulator, promote
 from cyclotron.language.values.scalars import (
@@ -48,7 +49,7 @@ from cyclotron.language.values.subscripts import (
     keys_of,
     subscripted,
 )
-from cyclotron.support.dtypes import ADDED, kind_of
+from cyclotron.support.dtypes import kind_of
 from cyclotron.support.errors import Span
 
 ElementAt = Callable[[Sequence[Affine]], Element]
@@ -666,7 +667,7 @@ def combine(op: str, values: Sequence[object]) -> SymbolicArray:
         CYC121 if dtypes do not have the operator, CYC122 if shapes do not conform.
     """
     if op == "power":
-        spelled = _simple_power(*values)
+        spelled: SymbolicArray | None = simple_power(*values)
         if spelled is not None:
             return spelled
     test = values[0] if op == "where" and isinstance(values[0], (Condition, bool, np.bool_)) else None
@@ -756,30 +757,6 @@ class _Scalar(SymbolicArray):
 
     def at(self, index: Sequence[Affine]) -> Element:
         return self.value
-
-
-def _simple_power(base: object, exponent: object) -> SymbolicArray | None:
-    """Powers that NumPy computes otherwise: the square, the root and the reciprocal."""
-    if not isinstance(base, SymbolicArray) or isinstance(exponent, (bool, np.generic)):
-        return None
-    if not isinstance(exponent, (int, float)):
-        return None
-    if base.dtype_name in ADDED and isinstance(exponent, float):
-        base = base.astype("float32")  # as NumPy, for which Python's numbers are not weak beside them
-    floating = kind_of(base.dtype) in "fc"
-    if base.dtype_name == "bool":
-        return None
-    if exponent == 2 and (floating or isinstance(exponent, int)):
-        return combine("multiply", (base, base))
-    if not base.shape:
-        return None  # a scalar's
-    if exponent == 0.5:
-        return combine("sqrt", (base if floating else base.astype("float64"),))
-    if exponent == -1 and floating:
-        return combine("divide", (1, base))
-    if exponent == 1 and (floating or isinstance(exponent, int)):
-        return base.copy()
-    return None
 
 
 def flat_indices(shape: Shape, axes: Sequence[int]) -> SymbolicArray:

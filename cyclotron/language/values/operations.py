@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from cyclotron.language.values import dispatch
+from cyclotron.language.values import dispatch, powers
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.condition import Condition, Extremum, Piecewise, tested
 from cyclotron.language.values.dispatch import Array, PartialArray
@@ -108,8 +108,14 @@ def _changes_nothing(zero: Constant, other: Element, starts: bool) -> bool:
 
 def power(base: object, exponent: object) -> Element:
     """A power; the square is a product, as in NumPy, but of whole numbers by floating ones."""
+    if isinstance(exponent, np.ndarray) and not exponent.ndim:
+        return power_of_numpy(base, exponent)  # beside which NumPy's scalars are arrays
     if array_of((base, exponent)) is not None:
         return apply("power", base, exponent)
+    return _power_of_scalars(base, exponent)
+
+
+def _power_of_scalars(base: object, exponent: object) -> Element:
     value = element(base)
     kept = type(exponent) is int or value.type.kind in "fc"  # the dtype
     if type(exponent) in (int, float) and kept and value.dtype != "bool":
@@ -118,6 +124,19 @@ def power(base: object, exponent: object) -> Element:
         if exponent == 2:
             return apply("multiply", value, value)
     return apply("power", value, exponent)
+
+
+def power_of_numpy(base: object, exponent: object) -> Element:
+    """The power that NumPy's function gives, of scalars too a root by the exponent 0.5."""
+    array = array_of((base,))
+    if array is None or not getattr(array, "shape", True):
+        value = element(base)
+        dtype = None if value.blocked else powers.root_dtype(value.type, exponent)
+        if dtype is not None:
+            root = cast(value, dtype) if value.dtype != dtype or value.type.weak else value
+            return apply("sqrt", root)
+    base, exponent = powers.of_numpy(base, exponent)
+    return apply("power", base, exponent) if array is not None else _power_of_scalars(base, exponent)
 
 
 def positive(value: Any) -> Any:
@@ -220,7 +239,7 @@ def _is_same_access(a: Element, b: Element) -> bool:
 
 _SPELLED: Mapping[np.ufunc, Callable[..., Element]] = {
     np.add: add,
-    np.power: power,
+    np.power: power_of_numpy,
     np.matmul: matmul,
     np.positive: lambda a: +element(a) if array_of((a,)) is None else +a,
 }
