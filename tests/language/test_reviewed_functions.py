@@ -1,8 +1,13 @@
-"""Functions and operators where dtypes, signs of zeros and last bits depend on forms, against NumPy itself."""
+"""Functions and operators whose dtypes, signs of zeros and last bits depend on their form, against NumPy.
+
+Each case is the body of a function of the arrays that it names: in a kernel `np` is Cyclotron.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,51 +15,140 @@ import pytest
 
 import cyclotron as cy
 
-FLOATS = ("float64", "float32", "float16")
-N = np.array([3, 1, 2], "int32")
-X = np.array([1.5, -0.5, 4.0, 2.25])
+ARRAYS: dict[str, Any] = {
+    "x": np.array([1.5, -0.5, 4.0, 2.25]),
+    "x4": np.array([1.5, 2.0, 0.25], "float32"),
+    "x2": np.array([1.5, 2.0, 8.0, 7.0], "float16"),
+    "n": np.array([3, 1, 2], "int32"),
+    "i8": np.array([3, -1], "int8"),
+    "u8": np.array([3, 200], "uint8"),
+    "t": np.array([True, False, True]),
+    "z": np.array([1.5 - 2j, 0.1 + 0.7j], "complex64"),
+    "r": np.array([-np.inf, -0.0, 4.0]),
+    "r4": np.array([-np.inf, -0.0, 4.0], "float32"),
+    "r2": np.array([-np.inf, -0.0, 4.0], "float16"),
+    "A": np.array([[1.0, -2.0, 0.5], [4.0, 0.0, 3.0]]),
+    "large": np.full(8, 20000, "float16"),
+    "small": np.full(2, 1e-4, "float16"),
+    "half": np.array(0.5),
+    "half4": np.float32(0.5),
+}
+
+
+def function(tmp_path: Path, body: str, module: str) -> Callable[..., Any]:
+    """The function with a body, in a module where `np` is NumPy or Cyclotron."""
+    names = [name for name in ARRAYS if re.search(rf"\b{name}\b", body)]
+    lines = [line.strip() for line in body.split(";")]
+    last = lines[-1] if lines[-1].startswith("return ") else f"return {lines[-1]}"
+    text = f"def f({', '.join(names)}):\n    " + "\n    ".join([*lines[:-1], last]) + "\n"
+    path = tmp_path / f"of_{module}.py"
+    path.write_text(text)
+    scope: dict[str, Any] = {"np": np if module == "numpy" else cy, "numpy": np}
+    exec(compile(text, str(path), "exec"), scope)
+    found = scope["f"] if module == "numpy" else cy.kernel(scope["f"])
+    return lambda: found(*(np.copy(ARRAYS[name])[()] for name in names))
 
 
 def bits(values: Any) -> list[tuple[Any, ...]]:
     """Dtypes, shapes and elements, in which NaN are equal and zeros of two signs are not."""
-    arrays = map(np.asarray, values if isinstance(values, tuple) else (values,))
+    arrays = map(np.asarray, values if isinstance(values, tuple | list) else (values,))
     return [(one.dtype.name, one.shape, repr(one.tolist())) for one in arrays]
 
 
-def check(body: Callable[..., Any], *args: Any, numpy: Callable[..., Any] | None = None) -> None:
-    """Compare a kernel with the function itself, or with NumPy's spelling of it."""
+def check(tmp_path: Path, body: str) -> None:
+    """Compare a kernel with NumPy, bit for bit."""
     with np.errstate(all="ignore"):
-        expected = (numpy or body)(*(np.copy(one) if isinstance(one, np.ndarray) else one for one in args))
-        assert bits(cy.kernel(body)(*args)) == bits(expected)
+        expected = function(tmp_path, body, "numpy")()
+        assert bits(function(tmp_path, body, "cyclotron")()) == bits(expected)
 
 
-def roots(x, y):
-    z, u, v = x.copy(), x.copy(), x.copy()
-    z **= 0.5
-    u **= np.array(0.5)
-    v **= np.array([0.5])
-    return x**0.5, x ** np.sqrt(0.25), x ** np.float64(0.5), x**y, x ** np.array([0.5]), z, u, v
+def check_refused(tmp_path: Path, body: str, code: str) -> None:
+    """Check that a kernel is refused by a code, at its line."""
+    with pytest.raises(cy.CyclotronError, match=r"of_cyclotron\.py:\d") as error:
+        function(tmp_path, body, "cyclotron")()
+    assert error.value.code == code
 
 
-def roots_in_columns(x, y):
-    return x[:, None] ** np.array([0.5]), x[:, None] ** np.array([0.5, 0.5]), x[1:] ** np.array([0.5])
+POWERS = [
+    "r**0.5, r ** numpy.sqrt(0.25), r ** numpy.float64(0.5), r**half, r ** numpy.array([0.5])",
+    "r**half4, r ** numpy.float16(0.5), r ** numpy.array(0.5, 'float32')",
+    "r[:, None] ** numpy.array([0.5]), r[:, None] ** numpy.array([0.5, 0.5]), r[1:2] ** numpy.array([0.5])",
+    "np.power(r, 0.5), np.power(r, numpy.float64(0.5)), np.power(r, half), np.power(r[1], 0.5), r[1] ** 0.5",
+    "y = r.copy(); y **= 0.5; u = r.copy(); u **= half; v = r.copy(); v **= numpy.array([0.5]); y, u, v",
+    "x ** numpy.float64(2), x ** numpy.array([-1.0]), np.power(x, 1.0), np.power(x, -1)",
+]
 
 
-def roots_of_functions(x, y):
-    return np.power(x, 0.5), np.power(x, np.float64(0.5)), np.power(x, y), np.power(x[1], 0.5), x[1] ** 0.5
+@pytest.mark.parametrize("width", ["", "4", "2"])
+@pytest.mark.parametrize("body", POWERS)
+def test_powers_by_known_numbers(tmp_path, body, width):
+    check(tmp_path, re.sub(r"\b([rx])\b", rf"\g<1>{width}", body))
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("body", [roots, roots_in_columns, roots_of_functions])
-def test_powers_by_one_half_are_roots_where_they_are_of_numpy(body, dtype):
-    check(body, np.array([-np.inf, -0.0, 4.0], dtype), np.array(0.5))
-    check(body, np.array([-np.inf, -0.0, 2.0], dtype), np.float32(0.5))
+FULL = [
+    "np.full(2, numpy.int8(3)), np.full((2, 2), n.sum()), np.full(2, True), np.full(2, n[0] > 1)",
+    "np.full(2, numpy.array(3, 'float32')), np.full(2, numpy.complex64(1j)), np.full(2, x[0])",
+    "np.full((2, 4), x), np.full((2, 3), n)",
+    "np.full(2, np.sum(x4 > 1)), np.full(2, x4[0] * 1j), np.full((2, 2), x4[0])",
+    "np.full(3, x[0] * 1j), np.full(2, n[1]), np.full(2, z[0])",
+    "y = np.full(3, n[0]); y[1] = 2.5; y",
+]
 
 
-def other_powers(x):
-    return x ** np.float64(2), x ** np.array([-1.0]), np.power(x, 1.0), np.power(x, -1), x ** np.float64(3)
+@pytest.mark.parametrize("body", FULL)
+def test_full_of_values_that_have_a_dtype(tmp_path, body):
+    check(tmp_path, body)
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_powers_by_other_known_numbers(dtype):
-    check(other_powers, X.astype(dtype))
+def test_full_of_numbers_of_python_has_the_dtype_of_the_inputs(tmp_path):
+    body = "np.full(2, 7), np.full(2, 1.5), np.full(2, len(x4)), np.full(2, 2**24), x4"
+    expected = [np.full(2, value, "float32") for value in (7, 1.5, 3, 2**24)]
+    assert bits(function(tmp_path, body, "cyclotron")())[:-1] == bits(expected)
+
+
+@pytest.mark.parametrize(
+    "body", ["x + np.full(4, 2**53 + 1)", "x4, np.full(4, 2**24 + 1)", "x2, np.full(4, 70000)"]
+)
+def test_full_of_whole_numbers_that_the_dtype_rounds(tmp_path, body):
+    check_refused(tmp_path, body, "CYC120")
+
+
+SAME = [
+    "np.r_[x, 1], np.r_[1, x, 2], np.r_[x, 1.5], np.r_[x, 1j]",
+    "np.r_[x4, 1], np.r_[1, x4, 2], np.r_[x4, 1.5], np.r_[x4, 1j], np.r_[x4, x4[0], 2]",
+    "np.r_[i8, 1], np.r_[i8, 1.5], np.r_[i8, u8], np.r_[i8, True], np.r_[i8, numpy.int64(3)], np.r_[n, 1]",
+    "np.r_[x4, 0:3], np.r_[i8, 0:3], np.r_[x4, [1, 2]], np.c_[x4, x4]",
+    "np.outer(half, half), np.outer(half4, 2), np.outer(x.sum(), n.sum()), np.outer(half, n)",
+    *(
+        f"np.linalg.norm({name}), np.linalg.norm({name}, axis=0), np.linalg.norm({name}, 2),"
+        f" np.linalg.norm({name}[None], axis=1), np.linalg.norm({name}[None]), np.linalg.norm({name}, 1)"
+        for name in ("x2", "large", "small", "x4", "n")
+    ),
+    *(
+        f"c, e = np.histogram({name}{range}); d, u = np.histogram({name}, 7, density=True); c, e, d, u"
+        for name in ("x", "x4", "x2", "n", "u8")
+        for range in (", 3", ", 3, range=(0, 4)")
+    ),
+    "np.histogram(x4[:1], 3)[1], np.histogram(x2[:1], 3, range=(2, 2))[1]",
+    "np.histogram(x4, 3, range=(numpy.float64(0.1), 2.2))[1], np.histogram(x4, 3, range=(x4[0], x4[1]))[1]",
+]
+
+
+@pytest.mark.parametrize("body", SAME)
+def test_as_numpy(tmp_path, body):
+    check(tmp_path, body)
+
+
+REFUSED = {
+    "np.r_[300, i8]": "CYC120",
+    "np.r_['0,2', x]": "CYC122",
+    "np.r_['a', x]": "CYC122",
+    "np.c_['a', x]": "CYC122",
+    "x[0] + np.mgrid['a']": "CYC122",
+    "x[0] + np.ogrid[3]": "CYC122",
+}
+
+
+@pytest.mark.parametrize(("body", "code"), REFUSED.items())
+def test_refused(tmp_path, body, code):
+    check_refused(tmp_path, body, code)

@@ -14,12 +14,14 @@ from cyclotron.language.trace.trace import Trace, default_dtype
 from cyclotron.language.values.array import SymbolicArray
 from cyclotron.language.values.blocked import Blocked, Spec, resolve_shape
 from cyclotron.language.values.broadcasting import whole_numbers
+from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.context import ACTIVE, Reference
 from cyclotron.language.values.host_arrays import constant
 from cyclotron.language.values.nodes import Constant, Element
 from cyclotron.language.values.operations import element
 from cyclotron.language.values.operators import named_dtype
 from cyclotron.language.values.reference import BlockedView, ScalarView, plain, wrap
+from cyclotron.language.values.scalar_type import literal
 from cyclotron.language.values.source_span import here
 from cyclotron.language.values.tensor import SymbolicTensor
 from cyclotron.support.dtypes import is_whole
@@ -169,7 +171,8 @@ def full(
     fill_value : number
         The value of all elements that nothing is assigned to.
     dtype : dtype, optional
-        As for `empty`; in kernels without inputs that of the value.
+        By default that of the value; of Python's numbers, truth values aside, as for `empty` where the kernel
+        has inputs.
     tile : optional
         As for `empty`.
     name : str, optional
@@ -183,7 +186,8 @@ def full(
     Raises
     ------
     ShapeError
-        If the shape or tile does not fit (CYC122), or the dtype is not supported (CYC120).
+        If the shape or tile does not fit (CYC122), or the dtype is not supported, or does not hold the value
+        (CYC120).
 
     Examples
     --------
@@ -195,7 +199,7 @@ def full(
     >>> f(np.array([5.0, 1.0])).tolist()
     [7.0, 1.0]
     """
-    return _new(shape, dtype or _dtype_without_inputs(fill_value), tile, fill_value, name)
+    return _new(shape, dtype or _dtype_of_value(fill_value), tile, fill_value, name)
 
 
 @numpy_function(np.empty_like, or_numpy=False, role="creation")
@@ -355,12 +359,44 @@ def default_dtype_here() -> str:
     return default_dtype(context.dtypes) if isinstance(context, Reference) else "float64"
 
 
-def _dtype_without_inputs(value: complex) -> str | None:
-    """The dtype of a number where a kernel has no inputs that tell one."""
+def _dtype_of_value(value: Any) -> str | None:
+    """The dtype of an array of one value; None where a number of Python's adopts that of the inputs.
+
+    Raises
+    ------
+    ShapeError
+        CYC120 for a whole number that this rounds.
+    """
+    known = literal(value)
+    if known is None:
+        weak = isinstance(value, Element) and value.type.weak and value.dtype != "bool"
+        dtype = getattr(value, "dtype", None)
+        return "bool" if isinstance(value, Condition) else None if weak or dtype is None else str(dtype)
+    number, type = known
     context = ACTIVE.get()
-    if not isinstance(context, Trace) or context.dtypes_of_arguments() or not np.isscalar(value):
-        return None
-    return str(np.asarray(value).dtype.name)
+    without_inputs = isinstance(context, Trace) and not context.dtypes_of_arguments()
+    if not type.weak or type.dtype == "bool" or without_inputs:
+        return type.dtype
+    if isinstance(number, int) and not _holds(default_dtype_here(), number):
+        raise ShapeError(
+            f"the number {number} is rounded by the dtype that the array has, {default_dtype_here()}",
+            code="CYC120",
+            span=here(),
+            help='declare the array with a dtype that holds it, e.g. dtype="int64"',
+        )
+    return None
+
+
+def _holds(dtype: str, number: int) -> bool:
+    """Return whether a floating dtype holds a whole number exactly; of whole ones others tell."""
+    if is_whole(dtype):
+        return True
+    try:
+        with np.errstate(over="ignore"):
+            real = float(np.dtype(dtype).type(number).real)
+    except OverflowError:
+        return False
+    return math.isfinite(real) and int(real) == number
 
 
 def _new(

@@ -277,7 +277,7 @@ def cast(x: Any, dtype: DTypeLike) -> Any:
 
 @numpy_function(np.outer, or_numpy=False)
 def outer(a: Any, b: Any) -> Any:
-    """The products of all pairs of scalars of two vectors, as a tile or array; of scalars the product.
+    """The products of all pairs of scalars of two vectors, as a tile or array; of two elements the product.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ def outer(a: Any, b: Any) -> Any:
     Returns
     -------
     array, tile or scalar
-        (m, n).
+        (m, n); of arrays without axes and numbers (1, 1).
 
     Raises
     ------
@@ -306,7 +306,9 @@ def outer(a: Any, b: Any) -> Any:
         return products.outer(a, b)
     if isinstance(a, Element) or isinstance(b, Element):
         return operations.outer(a, b)
-    return np.multiply.outer(np.ravel(a), np.ravel(b)) if np.ndim(a) else a * b
+    if isinstance(a, Value) and isinstance(b, Value) and not (a.ndim or b.ndim):
+        return a * b
+    return np.multiply.outer(np.ravel(a), np.ravel(b))
 
 
 def _of_tiles(name: str, kind: str, axis: int) -> Callable[..., Any]:

@@ -24,7 +24,7 @@ from cyclotron.language.values.nodes import Choose, Constant, Element, IndexValu
 from cyclotron.language.values.operations import apply
 from cyclotron.language.values.operators import named_dtype
 from cyclotron.language.values.reference import ScalarView
-from cyclotron.language.values.scalar_type import ScalarType
+from cyclotron.language.values.scalar_type import ScalarType, promote
 from cyclotron.language.values.scalars import explicit_cast
 from cyclotron.language.values.source_span import here
 from cyclotron.support.dtypes import is_whole
@@ -410,6 +410,9 @@ def fromfunction(function: Callable[..., Any], shape: Sequence[int], *, dtype: D
     return function(*_indices(tuple(shape), dtype))
 
 
+_NUMBERS = (int, float, complex)
+
+
 class _Joined:
     """An object whose subscripts are arrays and ranges that are joined: `numpy.r_` and `numpy.c_`.
 
@@ -430,14 +433,23 @@ class _Joined:
         keys = key if isinstance(key, tuple) else (key,)
         if not traced() or not any(map(_is_symbolic, keys)):
             return new_array(self._numpy[key])
-        parts = [
-            one if isinstance(one, SymbolicArray) else operand(one if _is_symbolic(one) else np.r_[one])
-            for one in keys
-        ]
-        parts = [one if one.ndim else one[None] for one in parts]
+        parts = [one if one.ndim else one[None] for one in self._parts(keys)]
         if self._numpy is np.c_:
             return concatenate([one if one.ndim > 1 else one[:, None] for one in parts], -1)
         return concatenate(parts, 0)
+
+    def _parts(self, keys: Sequence[Any]) -> list[SymbolicArray]:
+        """The arrays that are joined, of ranges and numbers too; Python's have the dtype of the others."""
+        if any(isinstance(one, str) for one in keys):
+            raise unfit(
+                f"`{self.__name__}` has a directive, a text",
+                "join along other axes with `cy.concatenate(arrays, axis)` or `cy.stack(arrays, axis)`",
+            )
+        parts = [operand(one if _is_symbolic(one) or type(one) in _NUMBERS else np.r_[one]) for one in keys]
+        if not any(one.type.weak for one in parts):
+            return parts
+        dtype, _ = promote("where", ScalarType("bool"), *(one.type for one in parts))
+        return [one.astype(dtype) if one.type.weak else one for one in parts]
 
 
 class _Grid:
@@ -457,7 +469,15 @@ class _Grid:
         self._numpy = numpy
 
     def __getitem__(self, key: Any) -> Any:
-        made = self._numpy[key]
+        try:
+            made = self._numpy[key]
+        except (AttributeError, TypeError, ValueError) as error:
+            if not traced():
+                raise
+            raise unfit(
+                f"`{self.__name__}` has a subscript that is no range of numbers: {error}",
+                f"give a range for each axis, e.g. `cy.{self.__name__}[0:3, 0:4]`",
+            ) from None
         return tuple(map(new_array, made)) if isinstance(made, (list, tuple)) else new_array(made)
 
 

@@ -301,13 +301,14 @@ def norm(x: Any, ord: float | None = None, axis: Any = None, keepdims: bool = Fa
             "of vectors there are 1, 2, inf and -inf, e.g. `cy.norm(A, ord=1, axis=0)`",
         )
     dtype = "float64" if kind_of(x.dtype) in "biu" or x.dtype_name in ADDED else x.dtype_name
-    x = x if x.dtype_name == sum_dtype(dtype) else x.astype(sum_dtype(dtype))
-    if ord in (None, 2):
-        squares = x.real * x.real + x.imag * x.imag if kind_of(x.dtype) == "c" else x * x
-        size: Any = apply("sqrt", fold("sum", squares, folded, keepdims))
-    else:
-        size = fold("sum" if ord == 1 else "max" if ord == np.inf else "min", abs(x), folded, keepdims)
-    return size.astype(dtype) if dtype != sum_dtype(dtype) else size
+    x = x if x.dtype_name == dtype else x.astype(dtype)
+    if ord not in (None, 2):
+        return fold("sum" if ord == 1 else "max" if ord == np.inf else "min", abs(x), folded, keepdims)
+    if dtype != sum_dtype(dtype) and axis is None and (ord is None or x.ndim == 1):
+        x = x.astype(sum_dtype(dtype))  # of all elements NumPy takes a product of vectors, rounded once
+    squares = x.real * x.real + x.imag * x.imag if kind_of(x.dtype) == "c" else x * x
+    total = fold("sum", squares, folded, keepdims)
+    return apply("sqrt", total if total.dtype_name == dtype else total.astype(dtype))
 
 
 dispatch.implement(fold=fold)

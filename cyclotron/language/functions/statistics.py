@@ -17,7 +17,9 @@ from cyclotron.language.functions.search import arange
 from cyclotron.language.values.array import materialized, operand
 from cyclotron.language.values.axes import axes_of, axis_of
 from cyclotron.language.values.broadcasting import text, whole_numbers
-from cyclotron.support.dtypes import kind_of
+from cyclotron.language.values.operations import element
+from cyclotron.language.values.scalar_type import ScalarType, promote
+from cyclotron.support.dtypes import ADDED, kind_of
 
 
 @numpy_function(np.ptp, role="whole arrays")
@@ -490,7 +492,7 @@ def histogram(a: Any, bins: int = 10, range: tuple[float, float] | None = None, 
     Returns
     -------
     tuple of array
-        The numbers, int64 or float64, and the edges, float64.
+        The numbers, int64 or float64, and the edges, floating as `a` is, else float64.
 
     Raises
     ------
@@ -511,14 +513,28 @@ def histogram(a: Any, bins: int = 10, range: tuple[float, float] | None = None, 
             "`histogram` has edges, and takes a number of intervals of one size",
             "give it and the range, or count, e.g. `cy.sum((low <= x) & (x < high))`",
         )
-    flat = materialized(ravel(a.astype("float64")))
+    dtype, computed = _dtypes_of_edges(a, range)
+    flat = materialized(ravel(a.astype(dtype)))
     first, last = (flat.min(), flat.max()) if range is None else range
-    apart = 0.5 * (first == last)  # of a range without width NumPy takes one of width 1
+    same = first == last  # of a range without width NumPy takes one of width 1
+    apart = 0.5 * (bool(same) if isinstance(same, (bool, np.bool_)) else f.cast(same, computed))
     first, last = first - apart, last + apart
     number = arange(bins + 1)
-    edges = f.where(number == bins, last, number * ((last - first) / bins) + first)
-    edges = materialized(edges)
+    edges = number.astype(computed) * ((last - first) / bins) + first
+    edges = materialized(f.where(number == bins, last, edges).astype(dtype))
     after, before = edges[:-1, None] <= flat, flat < edges[1:, None]
     inside = after & (before | ((flat == edges[bins]) & (number[:-1, None] == bins - 1)))
     count = materialized(reductions.sum(inside, 1))
-    return (count / diff(edges) / reductions.sum(count), edges) if density else (count, edges)
+    if not density:
+        return count, edges
+    return count / diff(edges).astype("float64") / reductions.sum(count), edges
+
+
+def _dtypes_of_edges(a: Any, range: tuple[Any, Any] | None) -> tuple[str, str]:
+    """The dtype of the edges of a histogram, and that in which they are computed."""
+    dtype = "float64" if kind_of(a.dtype) != "f" or a.dtype_name in ADDED else a.dtype_name
+    if range is None:
+        return dtype, dtype
+    ends = [element(one).type for one in range]
+    truth, real = ScalarType("bool"), ScalarType("float64", weak=True)
+    return promote("where", truth, ScalarType(dtype), *ends)[0], promote("where", truth, real, *ends)[0]
