@@ -27,6 +27,8 @@ from cyclotron.language.values.broadcasting import text, whole_numbers
 from cyclotron.language.values.nodes import Constant, Element, FoldIndex, Reduce
 from cyclotron.language.values.operations import apply, where
 from cyclotron.language.values.region import box
+from cyclotron.language.values.scalar_type import check_fit
+from cyclotron.language.values.scalars import check_numbers
 from cyclotron.language.values.source_span import here
 from cyclotron.support.dtypes import is_whole, kind_of
 from cyclotron.support.errors import ShapeError
@@ -108,7 +110,10 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
     array, places, along = _checked("put_along_axis", arr, indices, axis)
     if array.whole() is None:
         array[...] = values  # which refuses it: it is no array that can be changed
-    put = operand(values).astype(array.dtype_name)
+    check_numbers(values, array.dtype_name)
+    put = operand(values)
+    check_fit([put.type], array.dtype_name)
+    put = put.astype(array.dtype_name)
     put = materialized(put)  # once, and as it was before
     at = 0 if along is None else along
     if places.shape[at] == 0:

@@ -13,7 +13,7 @@ from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import LazyArray, SymbolicArray, materialized, operand
-from cyclotron.language.values.axes import axes_of
+from cyclotron.language.values.axes import axes_of, whole_size
 from cyclotron.language.values.broadcasting import along, broadcast, text, whole_numbers
 from cyclotron.language.values.nodes import Choose, Constant, Element
 from cyclotron.language.values.scalars import explicit_cast
@@ -168,7 +168,8 @@ def broadcast_to(array: Any, shape: int | Sequence[int]) -> Any:
     >>> f(np.array([1, 2])).tolist()
     [[1, 2], [1, 2]]
     """
-    wide = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    given = shape if isinstance(shape, (tuple, list)) else (shape,)
+    wide = tuple(whole_size(n, "broadcast_to") if isinstance(n, float) else n for n in given)
     whole = operand(array)
     if tuple(broadcast([whole.shape, wide])) != wide:
         raise unfit(

@@ -17,6 +17,7 @@ from cyclotron.language.functions.search import arange
 from cyclotron.language.trace.trace import traced
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import LazyArray, SymbolicArray, operand
+from cyclotron.language.values.axes import whole_shift, whole_size
 from cyclotron.language.values.context import ACTIVE
 from cyclotron.language.values.dispatch import Arithmetic
 from cyclotron.language.values.host_arrays import constant
@@ -157,6 +158,7 @@ def linspace(
     >>> f(np.zeros(3)).tolist()
     [0.0, 0.5, 1.0]
     """
+    num = whole_size(num, "linspace") if traced() else num
     if not traced() or num < 2 or isinstance(start + stop, complex) or start == stop:
         return new_array(np.linspace(start, stop, num, endpoint, dtype=dtype))
     first, step = float(start), (float(stop) - start) / (num - 1 if endpoint else num)
@@ -234,6 +236,7 @@ def diag(v: Any, k: int = 0) -> Any:
     >>> f(np.array([1, 2])).tolist()
     [[1, 0], [0, 2]]
     """
+    k = whole_shift(k, "diag")
     if v.ndim != 1:
         return diagonal(v, k)
     size = len(v) + abs(k)
@@ -370,6 +373,7 @@ def indices(dimensions: Sequence[int], dtype: DTypeLike = int) -> Any:
 
 
 def _indices(sizes: tuple[int, ...], dtype: DTypeLike) -> list[Any]:
+    sizes = tuple(whole_size(size, "indices") for size in sizes)
     parts = _open([arange(size) for size in sizes])
     return [broadcast_to(one, sizes).astype(dtype) for one in parts]
 

@@ -27,7 +27,8 @@ from cyclotron.language.values.array import (
 from cyclotron.language.values.broadcasting import text, whole_numbers
 from cyclotron.language.values.nodes import Apply, Constant, Element
 from cyclotron.language.values.operations import apply, element, where
-from cyclotron.language.values.scalar_type import ScalarType, check_storable
+from cyclotron.language.values.scalar_type import ScalarType, check_fit, check_storable
+from cyclotron.language.values.scalars import check_numbers
 from cyclotron.language.values.source_span import here, trace_error
 from cyclotron.language.values.subscripts import is_array, is_place
 from cyclotron.support.dtypes import is_whole
@@ -155,6 +156,7 @@ def scattered(array: View, key: Any, value: Any) -> None:
         return
     if len(given):
         _check_integers(np.asarray(given).dtype, array.name)
+    check_numbers(value, array.dtype_name)
     values = operand(value)
     values = materialized(values.copy() if held_tensor(values) is array.tensor else values)
     last = values.ndim - (array.ndim - along)
@@ -181,6 +183,7 @@ def _put_element(array: View, keys: Sequence[Any], value: Any) -> None:
         _normalized(one, size, array.name) for one, size in zip(filter(is_place, keys), sizes, strict=True)
     ]
     grows = isinstance(value, _Growth)
+    check_numbers(value, array.dtype_name)
     given = operand(value.value if grows else value)
     if given.shape:
         raise unfit(
@@ -219,6 +222,8 @@ def _assign_masked(array: View, mask: SymbolicArray, value: Any) -> None:
             f"`{array.name}` is assigned values by a mask: which goes where depends on data",
             help="give one value, or an array of the whole shape: `x[...] = cy.where(mask, values, x)`",
         )
+    check_numbers(value, array.dtype_name)
+    check_fit([chosen.type], array.dtype_name)
     wide = with_axes(mask, array.ndim - mask.ndim)
     array[...] = f.where(wide, chosen.astype(array.dtype_name), array)
 

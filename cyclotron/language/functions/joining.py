@@ -21,7 +21,7 @@ from cyclotron.language.functions.rearrangement import concatenate
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.values.array import SymbolicArray, operand
-from cyclotron.language.values.axes import axis_of
+from cyclotron.language.values.axes import axis_of, whole_size
 from cyclotron.language.values.broadcasting import whole_numbers
 from cyclotron.language.values.host_arrays import constant
 
@@ -234,7 +234,7 @@ def tile(A: Any, reps: int | Sequence[int]) -> Any:
     >>> f(np.array([1, 2])).tolist()
     [1, 2, 1, 2]
     """
-    times = [int(one) for one in (reps if isinstance(reps, (tuple, list)) else (reps,))]
+    times = [whole_size(one, "tile") for one in (reps if isinstance(reps, (tuple, list)) else (reps,))]
     array = operand(A)
     array = array[(None,) * max(0, len(times) - array.ndim)].copy()
     for axis, count in enumerate([1] * (array.ndim - len(times)) + times):

@@ -14,15 +14,16 @@ from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import LazyArray, SymbolicArray, operand
-from cyclotron.language.values.axes import axes_of, axis_of, whole_shift
+from cyclotron.language.values.axes import axes_of, axis_of, whole_shift, whole_size
 from cyclotron.language.values.broadcasting import text, whole_numbers
 from cyclotron.language.values.context import ACTIVE
 from cyclotron.language.values.nodes import Choose, Constant, Element
 from cyclotron.language.values.operators import named_dtype
 from cyclotron.language.values.reference import ScalarView
-from cyclotron.language.values.scalars import explicit_cast
+from cyclotron.language.values.scalars import check_numbers, explicit_cast
 from cyclotron.language.values.source_span import here
 from cyclotron.language.values.subscripts import Pick, count
+from cyclotron.support.dtypes import kind_of
 from cyclotron.support.errors import ShapeError
 
 
@@ -300,6 +301,8 @@ def eye(n: int, m: int | None = None, k: int = 0, dtype: DTypeLike | None = None
     [[2.0, 2.0], [3.0, 5.0]]
     """
     name = default_dtype_here() if dtype is None else named_dtype(dtype)
+    n, m = whole_size(n, "eye"), whole_size(n if m is None else m, "eye")
+    k = whole_shift(k, "eye")
     if not isinstance(ACTIVE.get(), Trace):
         made = np.eye(n, m, k, dtype=name)
         return made.view(ScalarView) if ACTIVE.get() is not None else made
@@ -309,7 +312,7 @@ def eye(n: int, m: int | None = None, k: int = 0, dtype: DTypeLike | None = None
         one, zero = (explicit_cast(Constant(number, here()), name) for number in (1, 0))
         return Choose(on, one, zero, here())
 
-    return LazyArray((n, n if m is None else m), name, element_at, ())
+    return LazyArray((n, m), name, element_at, ())
 
 
 @numpy_function(np.concatenate, role="whole arrays")
@@ -411,6 +414,11 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: 
     values = _by_side(constant_values, array.dtype, array.ndim)
     if values is None:
         raise _sides(array, "constants", constant_values)
+    given = np.asarray(constant_values)
+    if (
+        kind_of(array.dtype) == "i" or not np.isfinite(given).all()
+    ):  # those without sign wrap around, as NumPy's
+        check_numbers(given.ravel().tolist(), array.dtype_name)
     sizes = whole_numbers(array.shape, f"`{array.name}`")
 
     def element_at(index: Sequence[Affine]) -> Element:

@@ -15,7 +15,7 @@ from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.functions.search import arange
 from cyclotron.language.values.array import materialized, operand
-from cyclotron.language.values.axes import axes_of, axis_of
+from cyclotron.language.values.axes import axes_of, axis_of, whole_size
 from cyclotron.language.values.broadcasting import text, whole_numbers
 from cyclotron.language.values.operations import element
 from cyclotron.language.values.scalar_type import ScalarType, promote
@@ -227,6 +227,8 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: in
     >>> f(np.array([[1.0, 2.0], [3.0, 6.0]])).tolist()
     [[0.5, 1.5], [1.5, 4.5]]
     """
+    if ddof is not None and ddof != int(ddof):
+        raise unfit(f"`cov` has ddof={ddof!r}", "give a whole number, as NumPy takes")
     rows = concatenate([_in_rows(one, rowvar) for one in ((m,) if y is None else (m, y))])
     away = materialized(rows - reductions.mean(rows, 1, keepdims=True))
     product = away @ away.conj().T / max(len(rows.T) - ((0 if bias else 1) if ddof is None else ddof), 0)
@@ -513,6 +515,7 @@ def histogram(a: Any, bins: int = 10, range: tuple[float, float] | None = None, 
             "`histogram` has edges, and takes a number of intervals of one size",
             "give it and the range, or count, e.g. `cy.sum((low <= x) & (x < high))`",
         )
+    bins = whole_size(bins, "histogram")
     dtype, computed = _dtypes_of_edges(a, range)
     flat = materialized(ravel(a.astype(dtype)))
     first, last = (flat.min(), flat.max()) if range is None else range

@@ -51,6 +51,27 @@ def whole_shift(number: Any, what: str) -> int:
         ) from None
 
 
+def whole_size(number: Any, what: str) -> int:
+    """A number of elements that the host knows, 0 or more.
+
+    Raises
+    ------
+    ShapeError
+        CYC122 for other values.
+    """
+    try:
+        size = operator.index(number)
+    except TypeError:
+        size = -1
+    if size < 0:
+        raise shape_error(
+            "CYC122",
+            f"`{what}` has the size {number!r}",
+            help="give a whole number, 0 or more, that is known before the program runs, e.g. `n // 2`",
+        ) from None
+    return size
+
+
 def _whole_number(axis: Any, what: str) -> int:
     try:
         if isinstance(axis, bool):

@@ -31,6 +31,7 @@ from cyclotron.language.values.scalar_type import (
     ScalarType,
     check_fit,
     check_storable,
+    literal,
     promote,
     undefined,
     unsupported,
@@ -203,6 +204,26 @@ def stored(value: Element, dtype: str) -> Element:
         number = int(number)
     check_fit([Constant(number, value.span).type], dtype)
     return Constant(number, value.span, ScalarType(dtype))
+
+
+def check_numbers(value: object, dtype: str) -> None:
+    """Raise `ShapeError` (CYC120) for numbers of Python or a list that a whole dtype does not hold."""
+    if not is_whole(dtype):
+        return
+    for one in value if isinstance(value, (list, tuple)) else ():
+        check_numbers(one, dtype)
+    known = literal(value)
+    if known is None or not known[1].weak:
+        return
+    number = known[0]
+    if isinstance(number, float) and not math.isfinite(number):
+        raise shape_error(
+            "CYC120",
+            f"the constant {number!r} does not fit elements of dtype {dtype}",
+            help="convert the array to a floating dtype before",
+        )
+    if isinstance(number, (int, float)):
+        check_fit([Constant(int(number), here()).type], dtype)
 
 
 def check_adopted(value: Element | str, target: Tensor) -> None:
