@@ -16,6 +16,7 @@ import pytest
 import cyclotron as cy
 
 ARRAYS: dict[str, Any] = {
+    "c": np.array([0.3 + 2j, -1.7 + 0.1j, 2.5 - 0.7j, 1j / 3]),
     "x": np.array([1.5, -0.5, 4.0, 2.25]),
     "x4": np.array([1.5, 2.0, 0.25], "float32"),
     "x2": np.array([1.5, 2.0, 8.0, 7.0], "float16"),
@@ -23,7 +24,7 @@ ARRAYS: dict[str, Any] = {
     "i8": np.array([3, -1], "int8"),
     "u8": np.array([3, 200], "uint8"),
     "t": np.array([True, False, True]),
-    "z": np.array([1.5 - 2j, 0.1 + 0.7j], "complex64"),
+    "z": np.array([1.5 - 2j, 0.1 + 0.7j, -3.3 + 0.2j, -0.9 - 7j, 2j / 3], "complex64"),
     "r": np.array([-np.inf, -0.0, 4.0]),
     "r4": np.array([-np.inf, -0.0, 4.0], "float32"),
     "r2": np.array([-np.inf, -0.0, 4.0], "float16"),
@@ -114,6 +115,10 @@ def test_full_of_whole_numbers_that_the_dtype_rounds(tmp_path, body):
 
 
 SAME = [
+    *(
+        f"np.reciprocal({z}), {z}**-1, {z}**-1.0, np.power({z}, -1), {z}**0.5, np.reciprocal({z}[0])"
+        for z in "cz"
+    ),
     "y = i8.copy(); y[i8 > 2] = numpy.int64(300); u = n.copy(); u[n > 1] = 2.5; y, u",
     "y = i8.copy(); y[n[:1] - 3] = numpy.int64(300); u = n.copy(); u[n - 1] = 2.5; y, u",
     "np.pad(u8, 1, constant_values=-1), np.pad(n, 1, constant_values=2.5), np.pad(t, 1, constant_values=300)",

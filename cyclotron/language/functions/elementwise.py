@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike
 from cyclotron.language.functions.registry import numpy_function, plain_result
 from cyclotron.language.functions.signatures import Elementwise, Magnitude, Test
 from cyclotron.language.trace.trace import Trace
-from cyclotron.language.values import operations, products
+from cyclotron.language.values import operations, powers, products
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.condition import Condition, Extremum, OfIndices
 from cyclotron.language.values.context import ACTIVE
@@ -23,7 +23,7 @@ from cyclotron.language.values.operations import where_of_numpy
 from cyclotron.language.values.operators import OPERATORS
 from cyclotron.language.values.reference import ChosenValue, ReferenceRagged, Value
 from cyclotron.language.values.scalars import of_numpy
-from cyclotron.support.dtypes import is_whole
+from cyclotron.support.dtypes import is_whole, kind_of
 
 _HOSTS = (np.ndarray, np.generic, int, float, complex, list, tuple)
 
@@ -189,7 +189,7 @@ def reciprocal(x: Any) -> Any:
     """
     x = _as_number(x)
     if not is_whole(x.dtype):
-        return 1 / x
+        return powers.reciprocal_of_complex(x) if kind_of(x.dtype) == "c" else 1 / x
     with np.errstate(divide="ignore", invalid="ignore"):
         of_zero = int(np.reciprocal(np.zeros(1, x.dtype))[0])
     return where(x == 0, of_zero, where(abs(x) == 1, x, 0))

@@ -77,6 +77,8 @@ def _by_python(base: Any, exponent: Any) -> Any:
         return None  # a scalar's
     if exponent == 0.5:
         return _shortened(base if floating else base.astype("float64"), 0.5)
+    if exponent == -1 and isinstance(exponent, float) and kind_of(base.dtype_name) == "c":
+        return None  # of which NumPy divides, in its powers
     if (exponent == -1 and floating) or (exponent == 1 and (floating or isinstance(exponent, int))):
         return _shortened(base, exponent)
     return None
@@ -89,5 +91,19 @@ def _shortened(base: Any, exponent: float) -> Any:
     if exponent == 0.5:
         return dispatch.apply("sqrt", base)
     if exponent == -1:
-        return dispatch.apply("divide", 1, base)
+        is_complex = kind_of(base.dtype_name) == "c"
+        return reciprocal_of_complex(base) if is_complex else dispatch.apply("divide", 1, base)
     return base.copy() if exponent == 1 else None
+
+
+def reciprocal_of_complex(x: Any) -> Any:
+    """One over complex scalars, in the steps of NumPy, which rounds other ones than its division."""
+    real, imaginary = x.real, x.imag
+    flat = dispatch.apply("less_equal", abs(imaginary), abs(real))
+    large = dispatch.apply("where", flat, real, imaginary)
+    small = dispatch.apply("where", flat, imaginary, real)
+    ratio = small / large
+    divisor = large + small * ratio
+    one, other = 1 / divisor, ratio / divisor
+    first, second = dispatch.apply("where", flat, one, other), dispatch.apply("where", flat, other, one)
+    return dispatch.apply("conj", first + 1j * second)
