@@ -15,6 +15,7 @@ import pytest
 
 import cyclotron as cy
 
+FLOATS = ("float64", "float32", "float16")
 ARRAYS: dict[str, Any] = {
     "c": np.array([0.3 + 2j, -1.7 + 0.1j, 2.5 - 0.7j, 1j / 3]),
     "x": np.array([1.5, -0.5, 4.0, 2.25]),
@@ -25,6 +26,7 @@ ARRAYS: dict[str, Any] = {
     "u8": np.array([3, 200], "uint8"),
     "t": np.array([True, False, True]),
     "z": np.array([1.5 - 2j, 0.1 + 0.7j, -3.3 + 0.2j, -0.9 - 7j, 2j / 3], "complex64"),
+    "d": np.array([2.675, -0.04, 1.25, 0.35, -0.0, np.inf, np.nan, 123.456, -0.05, 2.5, 25.0, 35.0, 1e22]),
     "r": np.array([-np.inf, -0.0, 4.0]),
     "r4": np.array([-np.inf, -0.0, 4.0], "float32"),
     "r2": np.array([-np.inf, -0.0, 4.0], "float16"),
@@ -116,6 +118,12 @@ def test_full_of_whole_numbers_that_the_dtype_rounds(tmp_path, body):
 
 SAME = [
     *(
+        f"w = d.astype('{dtype}'); np.round(w, {n}), w.round({n}), numpy.around(w, {n}), np.round(w[0], {n})"
+        for dtype in FLOATS
+        for n in (0, 1, 2, 3, -1)
+    ),
+    "np.round(n, 0), n.round(2), np.round(u8, decimals=1), np.round(t), np.round(t, 0), d.round(decimals=0)",
+    *(
         f"np.reciprocal({z}), {z}**-1, {z}**-1.0, np.power({z}, -1), {z}**0.5, np.reciprocal({z}[0])"
         for z in "cz"
     ),
@@ -184,6 +192,10 @@ REFUSED = {
     "np.broadcast_to(x, (2.0, 4))": "CYC122",
     "np.histogram(x, 2.5)[0]": "CYC122",
     "np.cov(A, ddof=0.5)": "CYC122",
+    "np.round(n, -1)": "CYC122",
+    "np.round(t, 1)": "CYC122",
+    "np.round(z, 1)": "CYC122",
+    "np.round(x, 1.5)": "CYC122",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import math
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from cyclotron.language.functions import elementwise as f
 from cyclotron.language.functions.reductions import all
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function, plain_result
+from cyclotron.language.values.axes import whole_shift
 from cyclotron.language.values.dispatch import Arithmetic, Array, PartialArray
 from cyclotron.language.values.operations import element
 from cyclotron.support.dtypes import ADDED, kind_of
@@ -251,14 +253,16 @@ def isinf(x: Any) -> Any:
     return f.logical_not(f.logical_or(f.isfinite(x), f.isnan(x)))
 
 
-@numpy_function(np.round, method="round", elementwise=True)
-def round(a: Any) -> Any:
-    """The whole number nearest to each real scalar; of two as near the even one.
+@numpy_function(np.round, np.around, method="round", elementwise=True)
+def round(a: Any, decimals: int = 0) -> Any:
+    """The whole number nearest to each real scalar, of two as near the even one; or the nearest decimal one.
 
     Parameters
     ----------
     a : array, tile or scalar
         Of any shape.
+    decimals : int
+        How many places after the point stay; of floating scalars negative ones round to tens and so on.
 
     Returns
     -------
@@ -278,15 +282,25 @@ def round(a: Any) -> Any:
     >>> f(np.array([0.5, 1.5, 2.4])).tolist()
     [0.0, 2.0, 2.0]
     """
-    kind = kind_of(a.dtype)
-    if kind == "b":
+    kind, places = kind_of(a.dtype), whole_shift(decimals, "round")
+    if kind == "b" and not places:
         return a.astype("float16")
-    if kind in "iu":
+    if kind in "iu" and places >= 0:
         return a.copy() if isinstance(a, Array) else a  # type: ignore[attr-defined]
-    down = f.floor(a)
-    rest = a - down
+    if kind != "f" and places:
+        raise unfit(
+            f"`round` of {a.dtype} arrays has decimals={decimals!r}",
+            'round floating ones, e.g. `cy.round(x.astype("float64"), -1)`'
+            if kind in "biu"
+            else "round cy.real and cy.imag of them",
+        )
+    power = 10.0 ** builtins.abs(places)
+    scaled = a * power if places > 0 else a / power if places else a
+    down = f.floor(scaled)
+    rest = scaled - down
     near = f.where(rest > 0.5, down + 1, f.where(rest == 0.5, down + down % 2, down))
-    return f.where(near == 0, 0 * a, near)  # a zero has the sign of what it was, as in NumPy
+    near = f.where(near == 0, 0 * scaled, near)  # a zero has the sign of what it was, as in NumPy
+    return near / power if places > 0 else near * power if places else near
 
 
 def floating(ufunc: np.ufunc, x: Any) -> Any:
