@@ -73,8 +73,8 @@ def sum_from_a_start(A):
 
 
 @cy.kernel
-def method_in_a_dtype(A):
-    return A.sum(0, "float32")  # error: CYC105
+def method_with_a_place(A):
+    return A.sum(0, "float32", A[0])  # error: CYC105
 
 
 @cy.kernel
@@ -88,8 +88,8 @@ def joined_shapes(A, x):
 
 
 @cy.kernel
-def padded_by_mirrors(A):
-    return np.pad(A, 1, mode="reflect")  # error: CYC122
+def padded_by_means(A):
+    return np.pad(A, 1, mode="mean")  # error: CYC122
 
 
 @cy.kernel

@@ -25,7 +25,6 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "negative differences": lambda A, v: cy.diff(v, -1),
     "differences along two": lambda A, v: cy.diff(A, 1, (0, 1)),
     "concatenated along two": lambda A, v: cy.concatenate((A, A), (0, 1)),
-    "concatenated along none": lambda A, v: cy.concatenate((A, A), None),
     "nothing concatenated": lambda A, v: cy.concatenate(()),
     "padded by pairs of three": lambda A, v: cy.pad(A, ((1, 1, 1), (1, 1, 1))),
     "padded in a mode of two": lambda A, v: cy.pad(A, 1, TWO),

@@ -151,7 +151,33 @@ SAME = [
 ]
 
 
-@pytest.mark.parametrize("body", SAME)
+OPTIONS = [
+    *(
+        f"np.floor({x}), np.ceil({x}), np.floor({x}[0]), np.ceil({x}[:1])"
+        for x in ("n", "i8", "u8", "t", "x2")
+    ),
+    "np.sort(n, kind='stable'), np.argsort(n, kind='stable'), n.argsort(kind='stable')",
+    "y = n.copy(); y.sort(kind='stable'); y",
+    "np.einsum('ij,j->i', A, A[0], optimize=True)",
+    "np.concatenate([A, x, n], axis=None)",
+    "np.diff(x, prepend=0), np.diff(x, append=x[:1]), np.diff(A, axis=0, prepend=1), np.diff(x, 2, append=5)",
+    "np.diff(n, prepend=0, append=[1, 2]), np.diff(x4, append=0), np.diff(t, append=True)",
+    *(
+        f"np.pad(x, 2, mode='{mode}'), np.pad(x, 9, '{mode}'), np.pad(A, ((1, 1), (2, 0)), '{mode}'),"
+        f" np.pad(x[:1], 2, '{mode}'), np.pad(x, 0, '{mode}')"
+        for mode in ("edge", "wrap", "reflect", "symmetric")
+    ),
+    "x.astype('float32', copy=False), x.astype(float, copy=False), x[0].astype('float32', copy=False)",
+    "x.sum(0, 'float32'), A.prod(1, numpy.float32), x.sum(None, None, None), x.max(0, None)",
+    "np.std(n, dtype='float64'), x4.std(dtype='float64'), x4.var(0, 'float64'), i8.std(0, 'float32')",
+    "numpy.exp(x, out=None), numpy.add(x, x, out=None, where=True), numpy.clip(x, 0, 1, out=None)",
+    "np.isclose(d, d, equal_nan=True), np.allclose(d, d, equal_nan=True), np.array_equal(d, d, True)",
+    "np.isclose(n, n, equal_nan=True), np.isclose(d, numpy.nan, equal_nan=True), np.isclose(d, d)",
+    "np.clip(u8, -10, 300), np.clip(i8, -10, 300), np.clip(u8, 5, 300), u8.clip(-1), np.clip(n, -(2**40), 2)",
+]
+
+
+@pytest.mark.parametrize("body", [*SAME, *OPTIONS])
 def test_as_numpy(tmp_path, body):
     check(tmp_path, body)
 
@@ -196,6 +222,11 @@ REFUSED = {
     "np.round(t, 1)": "CYC122",
     "np.round(z, 1)": "CYC122",
     "np.round(x, 1.5)": "CYC122",
+    "np.pad(x[:0], 1, 'edge')": "CYC122",
+    "np.pad(x, 1, 'mean')": "CYC122",
+    "x.std(dtype='float32')": "CYC120",
+    "x.sum(dtype='float32', where=x > 1)": "CYC105",
+    "np.clip(u8, 300, 400)": "CYC120",
 }
 
 

@@ -17,7 +17,7 @@ from cyclotron.language.functions.registry import numpy_function, plain_result
 from cyclotron.language.values.axes import whole_shift
 from cyclotron.language.values.dispatch import Arithmetic, Array, PartialArray
 from cyclotron.language.values.operations import element
-from cyclotron.support.dtypes import ADDED, kind_of
+from cyclotron.support.dtypes import ADDED, is_whole, kind_of
 
 
 def _in_single(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -61,6 +61,10 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
     [0, 1, 2]
     """
     low, high = (a_min if min is None else min), (a_max if max is None else max)
+    if is_whole(getattr(a, "dtype", float)):  # numbers of Python's beyond the dtype bound nothing
+        ends = np.iinfo(a.dtype)
+        low = None if type(low) is int and low <= ends.min else low
+        high = None if type(high) is int and high >= ends.max else high
     if low is None and high is None:
         return +a  # a new array
     above = a if low is None else f.maximum(a, low)
@@ -324,7 +328,7 @@ def floating(ufunc: np.ufunc, x: Any) -> Any:
 
 
 @numpy_function(np.isclose, elementwise=True)
-def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08) -> Any:
+def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """True where scalars differ by at most ``atol + rtol * abs(b)``; infinite ones where they are equal.
 
     Parameters
@@ -333,6 +337,8 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08) -> Any:
         Of shapes that broadcast.
     rtol, atol : float
         Relative and absolute tolerance.
+    equal_nan : bool
+        Whether NaN are close to each other.
 
     Returns
     -------
@@ -352,16 +358,24 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08) -> Any:
     >>> f(np.array([1.0, 2.0])).tolist()
     [True, False]
     """
+    both = f.logical_and(_is_nan(a), _is_nan(b)) if equal_nan else None
     if isinstance(b, int):
         b = float(b)
     elif hasattr(b, "dtype") and kind_of(b.dtype) in "biu":
         b = f.cast(b, "float64")  # as NumPy does: the least whole number has no absolute value
     near = f.logical_and(f.isfinite(b), abs(a - b) <= atol + rtol * abs(b))
-    return f.logical_or(near, a == b)
+    near = f.logical_or(near, a == b)
+    return near if both is None else f.logical_or(near, both)
+
+
+def _is_nan(x: Any) -> Any:
+    """True where a scalar is NaN, which no whole number is."""
+    value: Any = x if isinstance(x, (Array, PartialArray)) else element(x)
+    return f.isnan(value) if kind_of(value.dtype) in "fc" else value != value
 
 
 @numpy_function(np.allclose, or_numpy=False)
-def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08) -> Any:
+def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """True if all scalars are close, as `isclose` says; an array without axes.
 
     Parameters
@@ -370,6 +384,8 @@ def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08) -> Any:
         Of shapes that broadcast.
     rtol, atol : float
         Relative and absolute tolerance: ``abs(a - b) <= atol + rtol * abs(b)``.
+    equal_nan : bool
+        As for `isclose`.
 
     Returns
     -------
@@ -390,8 +406,8 @@ def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08) -> Any:
     True
     """
     if isinstance(a, Arithmetic) or isinstance(b, Arithmetic):
-        return all(isclose(a, b, rtol, atol))
-    return plain_result(np.allclose(a, b, rtol, atol), a, b)
+        return all(isclose(a, b, rtol, atol, equal_nan))
+    return plain_result(np.allclose(a, b, rtol, atol, equal_nan), a, b)
 
 
 @numpy_function(np.rint, elementwise=True, public=False)

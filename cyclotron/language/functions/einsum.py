@@ -46,7 +46,7 @@ class Subscripts:
 
 
 @numpy_function(np.einsum, or_numpy=False, role="declaration")
-def einsum(subscripts: str, *operands: Any, name: str | None = None) -> Any:
+def einsum(subscripts: str, *operands: Any, optimize: Any = False, name: str | None = None) -> Any:
     """Multiply tensors and sum over the indices that the result lacks, as NumPy's ``einsum``.
 
     In a kernel ``C = cy.einsum("ik,kj->ij", A, B)`` is the loops over i and j with
@@ -60,6 +60,8 @@ def einsum(subscripts: str, *operands: Any, name: str | None = None) -> Any:
     *operands : ndarray or Blocked
         The tensors, as many as there are groups of letters. Of tiles one or two matrices: a product, an
         elementwise product, a transposed or an equal one.
+    optimize : optional
+        As NumPy's, without effect: sums have the order of the indices.
     name : str, optional
         The name in messages; set by the tracer.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -28,11 +28,18 @@ from cyclotron.support.dtypes import is_whole, kind_of
 _HOSTS = (np.ndarray, np.generic, int, float, complex, list, tuple)
 
 
+_OF_NUMPY: Mapping[str, Callable[..., Any]] = {
+    "power": operations.power_of_numpy,
+    **{op: functools.partial(operations.rounded, op) for op in ("floor", "ceil")},
+}
+"""Functions that are other operators for some operands."""
+
+
 def _elementwise(name: str, about: str, op: str = "") -> Any:
     """The function of an elementwise operator of the registry, by default of the same name."""
     known = op or name
     numpy = OPERATORS[known].numpy
-    applied = operations.power_of_numpy if known == "power" else functools.partial(operations.apply, known)
+    applied = _OF_NUMPY.get(known) or functools.partial(operations.apply, known)
     binary = getattr(numpy, "nin", 1) == 2
     names, operands = ("x, y", "np.array([0.25, 0.5]), 0.5") if binary else ("x", "np.array([0.25, 0.5])")
 
@@ -95,8 +102,8 @@ arctan2: Elementwise = _elementwise("arctan2", "The angle of each point (y, x), 
 hypot: Elementwise = _elementwise("hypot", "The length of each vector (a, b), floating.")
 abs: Magnitude = _elementwise("abs", "The absolute value of each scalar, real.", op="absolute")
 sign: Elementwise = _elementwise("sign", "-1, 0 or 1 by the sign of each real scalar.")
-floor: Elementwise = _elementwise("floor", "The largest whole number not above each scalar, floating.")
-ceil: Elementwise = _elementwise("ceil", "The least whole number not below each scalar, floating.")
+floor: Elementwise = _elementwise("floor", "The largest whole number not above each real scalar.")
+ceil: Elementwise = _elementwise("ceil", "The least whole number not below each real scalar.")
 conj: Elementwise = _elementwise("conj", "The complex conjugate of each scalar.")
 copy: Elementwise = _elementwise(
     "copy", "Each scalar, through a register: it takes the time of an operator, where assigning takes none."

@@ -25,7 +25,7 @@ from cyclotron.support.dtypes import kind_of
 
 
 @numpy_function(np.sort, role="whole arrays")
-def sort(a: Any, axis: int | None = -1) -> Any:
+def sort(a: Any, axis: int | None = -1, kind: str | None = None, *, stable: bool | None = None) -> Any:
     """The elements in ascending order along an axis, NaNs last: by Batcher's bitonic network.
 
     Parameters
@@ -34,6 +34,8 @@ def sort(a: Any, axis: int | None = -1) -> Any:
         Real numbers; of n elements along the axis the network has log2(n)^2 / 2 stages.
     axis : int or None
         The axis along which; None for all elements in one row.
+    kind, stable : optional
+        As NumPy's, without effect: equal elements stay in their order.
 
     Returns
     -------
@@ -59,7 +61,7 @@ def sort(a: Any, axis: int | None = -1) -> Any:
 
 
 @numpy_function(np.argsort, method="argsort", role="whole arrays")
-def argsort(a: Any, axis: int | None = -1) -> Any:
+def argsort(a: Any, axis: int | None = -1, kind: str | None = None, *, stable: bool | None = None) -> Any:
     """The indices of the elements in ascending order along an axis, NaNs last; equal ones in their order.
 
     Parameters
@@ -68,6 +70,8 @@ def argsort(a: Any, axis: int | None = -1) -> Any:
         Real numbers.
     axis : int or None
         The axis along which; None for all elements in one row.
+    kind, stable : optional
+        As NumPy's, without effect: equal elements stay in their order.
 
     Returns
     -------
@@ -139,7 +143,7 @@ def median(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
 
 
 @numpy_function(public=False, method="sort")
-def _sort(a: SymbolicArray, axis: int = -1) -> None:
+def _sort(a: SymbolicArray, axis: int = -1, kind: str | None = None, *, stable: bool | None = None) -> None:
     a[...] = sort(a, axis)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from cyclotron.language.functions.creation import default_dtype_here
+from cyclotron.language.functions.forms import broadcast_to, ravel
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.trace.trace import Trace
@@ -96,7 +97,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 
 @numpy_function(np.diff, role="whole arrays")
-def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """The differences of neighbours along an axis, `n` times.
 
     Parameters
@@ -107,11 +108,13 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
         How many times differences are taken, 0 or more.
     axis : int
         The axis along which.
+    prepend, append : array or number, optional
+        Elements before and after those of `a` along the axis.
 
     Returns
     -------
     array
-        Shaped as `a`, `n` elements shorter along the axis.
+        Shaped as `a` with these, `n` elements shorter along the axis.
 
     Raises
     ------
@@ -129,11 +132,21 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
     along, times = axis_of(axis, a.ndim, "diff"), whole_shift(n, "diff")
     if times < 0:
         raise unfit(f"`diff` is taken {times} times", "give 0 or more")
+    if times and not (prepend is None and append is None):
+        beside = [[] if one is None else [_beside(one, a, along)] for one in (prepend, append)]
+        a = concatenate([*beside[0], a, *beside[1]], along)
     for _ in range(min(times, whole_numbers(a.shape, f"`{a.name}`")[along])):  # then nothing is left
         before = (slice(None),) * along
         later, earlier = (a[before + (part,)] for part in (slice(1, None), slice(None, -1)))  # noqa: RUF005
         a = later != earlier if a.dtype_name == "bool" else later - earlier
     return a
+
+
+def _beside(value: Any, a: SymbolicArray, along: int) -> SymbolicArray:
+    """An array that is joined to another one; of a number as many as that has rows."""
+    whole = operand(np.asarray(value)[()] if isinstance(value, (bool, int, float, complex)) else value)
+    sizes = whole_numbers(a.shape, f"`{a.name}`")
+    return whole if whole.shape else broadcast_to(whole, (*sizes[:along], 1, *sizes[along + 1 :]))
 
 
 @numpy_function(np.diagonal, method="diagonal", role="whole arrays")
@@ -316,15 +329,15 @@ def eye(n: int, m: int | None = None, k: int = 0, dtype: DTypeLike | None = None
 
 
 @numpy_function(np.concatenate, role="whole arrays")
-def concatenate(arrays: Sequence[Any], axis: int = 0) -> Any:
+def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Any:
     """Arrays one after the other along an axis, along which alone they may differ in size.
 
     Parameters
     ----------
     arrays : sequence of array
         Of the same shape, except along the axis.
-    axis : int
-        The axis along which they are put one after the other.
+    axis : int or None
+        The axis along which they are put one after the other; None for all elements in one row.
 
     Returns
     -------
@@ -345,6 +358,8 @@ def concatenate(arrays: Sequence[Any], axis: int = 0) -> Any:
     [1, 2, 1, 2]
     """
     wholes = [operand(one) for one in arrays]
+    if axis is None:
+        wholes, axis = [ravel(one) for one in wholes], 0
     along = axis_of(axis, wholes[0].ndim, "concatenate")
     shapes = [whole_numbers(one.shape, f"`{one.name}`") for one in wholes]
     if len({(len(shape), *shape[:along], -1, *shape[along + 1 :]) for shape in shapes}) > 1:
@@ -379,7 +394,7 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: 
     array : ndarray
     pad_width : int, pair, or pair for each axis
         How many elements before and after, as for ``numpy.pad``.
-    mode : {"constant"}
+    mode : {"constant", "edge", "reflect", "symmetric", "wrap"}
     constant_values : number, pair, or pair for each axis
         What they are before and after, converted to the dtype of the array.
 
@@ -402,15 +417,17 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: 
     [0, 1, 2, 0]
     """
     if not isinstance(array, SymbolicArray):
-        return np.pad(array, pad_width, mode, constant_values=constant_values)  # type: ignore[call-overload]
-    if not isinstance(mode, str) or mode != "constant":
-        raise unfit(
-            f"`pad` has the mode {mode!r}",
-            'use "constant", or `cy.shift(x, by, boundary="reflect")` for neighbours beyond the ends',
-        )
+        options = {"constant_values": constant_values} if mode == "constant" else {}
+        return np.pad(array, pad_width, mode, **options)  # type: ignore[call-overload]
+    if not isinstance(mode, str) or mode not in _MODES:
+        raise unfit(f"`pad` has the mode {mode!r}", f"use one of {', '.join(_MODES)}")
     widths = _by_side(pad_width, np.int64, array.ndim)
     if widths is None or any(width < 0 for pair in widths for width in pair):
         raise _sides(array, "widths", pad_width)
+    if mode != "constant":
+        for axis, pair in enumerate(widths):
+            array = _padded(array, axis, (pair[0], pair[1]), mode)
+        return array
     values = _by_side(constant_values, array.dtype, array.ndim)
     if values is None:
         raise _sides(array, "constants", constant_values)
@@ -429,6 +446,37 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: 
         return result
 
     shape = tuple(size + before + after for size, (before, after) in zip(sizes, widths, strict=True))
+    return LazyArray(shape, array.dtype_name, element_at, (array,))
+
+
+_MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
+
+
+def _padded(array: SymbolicArray, axis: int, widths: tuple[int, int], mode: Any) -> SymbolicArray:
+    """An array with elements of its own before and after those along an axis."""
+    size = whole_numbers(array.shape, f"`{array.name}`")[axis]
+    if not size and any(widths):
+        raise unfit(f"`pad` has the mode {mode!r} of an axis without elements", "pad it with a constant")
+    places = np.pad(np.arange(size), widths, mode).tolist()
+    runs: list[tuple[int, int, int]] = []  # to before a place, from an element, by a step
+    start = 0
+    while start < len(places):
+        end = start + 1
+        step = places[end] - places[start] if end < len(places) else 0
+        while end < len(places) and places[end] - places[end - 1] == step:
+            end += 1
+        runs.append((end, places[start] - step * start, step))
+        start = end
+
+    def element_at(index: Sequence[Affine]) -> Element:
+        result: Element | None = None
+        for end, first, step in reversed(runs):
+            place = index[axis].times(step).plus(Affine({}, first))
+            own = array.at((*index[:axis], place, *index[axis + 1 :]))
+            result = own if result is None else Choose(index[axis] < end, own, result, here())
+        return explicit_cast(Constant(0, here()), array.dtype_name) if result is None else result
+
+    shape = (*array.shape[:axis], len(places), *array.shape[axis + 1 :])
     return LazyArray(shape, array.dtype_name, element_at, (array,))
 
 

@@ -171,7 +171,9 @@ def _require_flag(kind: str, keepdims: object) -> None:
 
 
 @numpy_function(np.var, method="var", or_numpy=False, role="whole arrays")
-def var(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
+def var(
+    a: Any, axis: Any = None, dtype: DTypeLike | None = None, *, ddof: float = 0, keepdims: bool = False
+) -> Any:
     """The mean of the squared distances from the mean, over axes; `ddof` fewer of them than there are.
 
     Parameters
@@ -180,6 +182,8 @@ def var(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) ->
         Of any shape, numbers.
     axis : int or tuple of int, optional
         The axes to sum over; by default all.
+    dtype : dtype, optional
+        A wider one, to which the elements are converted before.
     ddof : float
         What is subtracted from the number of elements.
     keepdims : bool
@@ -204,7 +208,15 @@ def var(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) ->
     1.0
     """
     if not isinstance(a, SymbolicArray):
-        return np.var(a, axis=axis, ddof=ddof, keepdims=keepdims)
+        return np.var(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims)
+    if dtype is not None:
+        if not np.can_cast(a.dtype, named_dtype(dtype), "safe"):
+            raise unfit(
+                f"a variance of {a.dtype} is kept in {named_dtype(dtype)}, which is narrower",
+                "convert the elements before, or the result",
+                "CYC120",
+            )
+        a = a.astype(dtype)
     sizes = tuple(a.shape[n] for n in axes_of(axis, a.ndim, "var"))
     number: int = math.prod(whole_numbers(sizes, "the variance"))
     is_half = a.dtype_name != sum_dtype(a.dtype_name)  # whose sum NumPy rounds, other than for a mean
@@ -214,7 +226,9 @@ def var(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) ->
 
 
 @numpy_function(np.std, method="std", or_numpy=False, role="whole arrays")
-def std(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
+def std(
+    a: Any, axis: Any = None, dtype: DTypeLike | None = None, *, ddof: float = 0, keepdims: bool = False
+) -> Any:
     """The root of the variance over axes, as `var`.
 
     Parameters
@@ -223,6 +237,8 @@ def std(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) ->
         Of any shape, numbers.
     axis : int or tuple of int, optional
         The axes to sum over; by default all.
+    dtype : dtype, optional
+        A wider one, to which the elements are converted before.
     ddof : float
         What is subtracted from the number of elements.
     keepdims : bool
@@ -247,8 +263,8 @@ def std(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) ->
     1.0
     """
     if not isinstance(a, SymbolicArray):
-        return np.std(a, axis=axis, ddof=ddof, keepdims=keepdims)
-    return apply("sqrt", var(a, axis, ddof=ddof, keepdims=keepdims))
+        return np.std(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims)
+    return apply("sqrt", var(a, axis, dtype, ddof=ddof, keepdims=keepdims))
 
 
 @numpy_function(np.linalg.norm, or_numpy=False, role="whole arrays")

@@ -282,13 +282,15 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
 
 
 @numpy_function(np.array_equal, role="whole arrays")
-def array_equal(a1: Any, a2: Any) -> Any:
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """True where two arrays have one shape and all elements equal.
 
     Parameters
     ----------
     a1, a2 : array
         Of any shapes.
+    equal_nan : bool
+        Whether NaN are equal to each other.
 
     Returns
     -------
@@ -310,7 +312,11 @@ def array_equal(a1: Any, a2: Any) -> Any:
     """
     one, other = operand(a1), operand(a2)
     same = whole_numbers(one.shape, "an array") == whole_numbers(other.shape, "an array")
-    return reductions.all(one == other) if same else operand(np.bool_(False))
+    if not same:
+        return operand(np.bool_(False))
+    if equal_nan and kind_of(one.dtype) in "fc" and kind_of(other.dtype) in "fc":
+        return reductions.all(f.logical_or(one == other, f.logical_and(f.isnan(one), f.isnan(other))))
+    return reductions.all(one == other)
 
 
 @numpy_function(np.gradient, role="whole arrays")

@@ -63,17 +63,17 @@ def _folded(kind: str, about: str) -> Callable[..., Any]:
     def method(
         self: SymbolicArray, axis: Any = None, *options: object, keepdims: bool = False, **named: object
     ) -> SymbolicArray:
-        dtype: Any = named.pop("dtype", None)
-        if dtype is not None and kind in ("sum", "prod", "mean"):
+        converts = kind in ("sum", "prod", "mean")
+        dtype: Any = named.pop("dtype", None) if converts else None
+        if options and converts:
+            dtype, *options = options  # type: ignore[assignment]
+        given = [name for name, value in named.items() if value is not None]
+        check_options(f".{kind}", ["out", *given] if any(v is not None for v in options) else given)
+        if dtype is not None:
             if kind != "mean":
                 check_accumulator(self.dtype_name, named_dtype(dtype))
             wide: SymbolicArray = dispatch.call("fold", kind, self.astype(dtype), axis, keepdims)
             return wide.astype(dtype)
-        named["dtype"] = dtype
-        given = [name for name, value in named.items() if value is not None]
-        unnamed = "out" if kind in ("max", "min", "any", "all") else "dtype"  # as NumPy's methods
-        unsupported = [unnamed, *given] if any(v is not None for v in options) else given
-        check_options(f".{kind}", unsupported)
         folded: SymbolicArray = dispatch.call("fold", kind, self, axis, keepdims)
         return folded
 
@@ -241,9 +241,11 @@ class SymbolicArray(Array):
             )
         return self.at(())
 
-    def astype(self, dtype: DTypeLike) -> SymbolicArray:
-        """A copy in another dtype."""
+    def astype(self, dtype: DTypeLike, *, copy: bool = True) -> SymbolicArray:
+        """A copy in another dtype; without `copy` the array itself where it has the dtype."""
         name = named_dtype(dtype)
+        if not copy and name == self.dtype_name:
+            return self
         return LazyArray(self.shape, name, lambda index: cast(self.at(index), name), (self,))
 
     def __pos__(self) -> SymbolicArray:
@@ -274,7 +276,10 @@ class SymbolicArray(Array):
         if known is None or method != "__call__":
             suffix = "" if method == "__call__" else f".{method}"
             raise refused(f"np.{ufunc.__name__}{suffix}")
-        check_options(f"np.{ufunc.__name__}", list(options))
+        given = [
+            name for name, value in options.items() if value is not None and (name, value) != ("where", True)
+        ]
+        check_options(f"np.{ufunc.__name__}", given)
         return known(*inputs)
 
     def __array_function__(

@@ -188,8 +188,8 @@ class Element(Arithmetic):
         """Apply an operator to values of which this element is one."""
         return dispatch.call("operate_on_elements", op, *values)
 
-    def astype(self, dtype: DTypeLike) -> Element:
-        """The values in another dtype."""
+    def astype(self, dtype: DTypeLike, *, copy: bool = True) -> Element:
+        """The values in another dtype; `copy` means nothing."""
         result: Element = dispatch.call("cast", self, dtype)
         return result
 

@@ -29,6 +29,7 @@ from cyclotron.language.values.scalars import (
     truth_number,
 )
 from cyclotron.language.values.source_span import here, shape_error, trace_error
+from cyclotron.support.dtypes import kind_of
 
 
 def element(value: object) -> Element:
@@ -139,6 +140,16 @@ def power_of_numpy(base: object, exponent: object) -> Element:
     return apply("power", base, exponent) if array is not None else _power_of_scalars(base, exponent)
 
 
+def rounded(op: str, value: object) -> Any:
+    """The whole number below or above; whole numbers and truth values as they are."""
+    array: Any = array_of((value,))
+    if array is not None:
+        is_whole = kind_of(array.dtype) in "biu" and isinstance(array, Array)
+        return array.copy() if is_whole else apply(op, array)
+    one = element(value)
+    return one if one.type.kind in "biu" and not one.blocked else apply(op, one)
+
+
 def positive(value: Any) -> Any:
     """The number itself, of a truth value of Python the whole number.
 
@@ -240,6 +251,8 @@ def _is_same_access(a: Element, b: Element) -> bool:
 _SPELLED: Mapping[np.ufunc, Callable[..., Element]] = {
     np.add: add,
     np.power: power_of_numpy,
+    np.floor: partial(rounded, "floor"),
+    np.ceil: partial(rounded, "ceil"),
     np.matmul: matmul,
     np.positive: lambda a: +element(a) if array_of((a,)) is None else +a,
 }
