@@ -124,7 +124,7 @@ def rounded(x):
 
 @cy.kernel
 def quotient_and_rest(x):
-    return divmod(x, 2)  # error: CYC105
+    return divmod(x, 2)  # error: CYC114
 
 
 @cy.kernel

@@ -177,7 +177,38 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize("body", [*SAME, *OPTIONS])
+FUNCTIONS = [
+    *(
+        f"w = {w}; {body}"
+        for w in ("d", "d.astype('float32')", "d.astype('float16')", "n", "i8", "u8", "t")
+        for body in (
+            "numpy.trunc(w), numpy.fix(w), numpy.trunc(w[0])",
+            "numpy.signbit(w), numpy.copysign(w, -1), numpy.copysign(w[0], w), numpy.copysign(-2.5, w)",
+            "numpy.fmod(w, 2), numpy.fmod(w, w[1]), numpy.fmod(7, w), numpy.fmod(w[0], 2)",
+            "numpy.nan_to_num(w), numpy.nan_to_num(w, nan=1, posinf=5.5, neginf=-3)",
+            "numpy.logaddexp(w, 1.0), numpy.logaddexp(w, w)",
+            "w.cumprod(), numpy.cumprod(w[::-1])",
+            "q, r = divmod(w, 3); s, u = numpy.divmod(w, 3); v, o = divmod(w[0], 3); q, r, s, u, v, o",
+        )
+    ),
+    "numpy.cumprod(A, axis=0), A.cumprod(1), numpy.cumprod(A), numpy.cumprod(A, axis=0, dtype='float32')",
+    *(
+        f"numpy.select([{w} > 1, {w} < 0], [{w}, 2 * {w}]), numpy.select([{w} > 1], [{w}[0]], 1),"
+        f" numpy.select([{w} > 1, {w} < 0], [1, 2.5]), numpy.select([{w} > 1, True], [{w}, 1], 2.5)"
+        for w in ("x", "x4", "n")
+    ),
+    *(
+        f"numpy.convolve(x, A[1] + 1, '{mode}'), numpy.convolve([1, 2, 3], n, mode='{mode}'),"
+        f" numpy.convolve(x2, n, '{mode}'), numpy.convolve(n, 2, '{mode}'), numpy.convolve(t, t, '{mode}')"
+        for mode in ("full", "same", "valid")
+    ),
+    "numpy.convolve(n, numpy.array([numpy.inf, 1]))",
+    "numpy.polyval([1, 2, 3], x), numpy.polyval(x, 2.0), numpy.polyval(n, A), numpy.polyval([1, 2], i8)",
+    "numpy.polyval(x4, x4), numpy.polyval(x4, 2)",
+]
+
+
+@pytest.mark.parametrize("body", [*SAME, *OPTIONS, *FUNCTIONS])
 def test_as_numpy(tmp_path, body):
     check(tmp_path, body)
 
@@ -227,6 +258,13 @@ REFUSED = {
     "x.std(dtype='float32')": "CYC120",
     "x.sum(dtype='float32', where=x > 1)": "CYC105",
     "np.clip(u8, 300, 400)": "CYC120",
+    "numpy.convolve(n, n[:0])": "CYC122",
+    "numpy.convolve(n, n, 'some')": "CYC122",
+    "numpy.convolve(A, x)": "CYC122",
+    "numpy.polyval(A, x)": "CYC122",
+    "numpy.select([x > 1], [x, x])": "CYC122",
+    "numpy.fmod(z, 2)": "CYC121",
+    "numpy.nan_to_num(z)": "CYC121",
 }
 
 

@@ -4,6 +4,7 @@ from cyclotron.language.functions import (  # noqa: F401 - imported for what the
     along_axis,
     attributes,
     compositions,
+    convolution,
     creation,
     einsum,
     elementwise,
@@ -21,4 +22,5 @@ from cyclotron.language.functions import (  # noqa: F401 - imported for what the
     search,
     shifts,
     statistics,
+    ufuncs,
 )

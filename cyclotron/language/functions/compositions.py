@@ -358,7 +358,7 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan:
     >>> f(np.array([1.0, 2.0])).tolist()
     [True, False]
     """
-    both = f.logical_and(_is_nan(a), _is_nan(b)) if equal_nan else None
+    both = f.logical_and(is_nan(a), is_nan(b)) if equal_nan else None
     if isinstance(b, int):
         b = float(b)
     elif hasattr(b, "dtype") and kind_of(b.dtype) in "biu":
@@ -368,7 +368,7 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan:
     return near if both is None else f.logical_or(near, both)
 
 
-def _is_nan(x: Any) -> Any:
+def is_nan(x: Any) -> Any:
     """True where a scalar is NaN, which no whole number is."""
     value: Any = x if isinstance(x, (Array, PartialArray)) else element(x)
     return f.isnan(value) if kind_of(value.dtype) in "fc" else value != value

@@ -111,13 +111,22 @@ def cumsum(a: Any, axis: int | None = None, dtype: DTypeLike | None = None) -> A
     >>> f(np.array([1, 2, 3])).tolist()
     [1, 3, 6]
     """
+    return _running("cumsum", "add", a, axis, dtype)
+
+
+@numpy_function(np.cumprod, method="cumprod", role="new array", public=False)
+def _cumprod(a: Any, axis: int | None = None, dtype: DTypeLike | None = None) -> Any:
+    return _running("cumprod", "multiply", a, axis, dtype)
+
+
+def _running(what: str, op: str, a: Any, axis: int | None, dtype: DTypeLike | None) -> Any:
     array = operand(a)
     kept = counted_dtype(array.dtype_name) if dtype is None else named_dtype(dtype)
     check_accumulator(array.dtype_name, kept)
     array = array.astype(kept) if kept != array.dtype_name else array
     if axis is None:
         array, axis = ravel(array), 0
-    return running_totals(array, axis_of(axis, array.ndim, "cumsum"))
+    return running_totals(array, axis_of(axis, array.ndim, what), op)
 
 
 def _quotient(form: Affine, count: int, divisor: int) -> list[tuple[Region, Affine]]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cyclotron.language.values import broadcasting
+from cyclotron.language.values import broadcasting, dispatch
 from cyclotron.language.values.affine import Affine, Constraint, Index
 from cyclotron.language.values.array import LazyArray, SymbolicArray, View, combine, operand
 from cyclotron.language.values.broadcasting import as_form
@@ -116,8 +116,8 @@ def new_array(value: SymbolicArray, name: str, variable: str = "") -> SymbolicTe
     return tensor
 
 
-def running_totals(value: SymbolicArray, axis: int) -> SymbolicTensor:
-    """A new tensor of the sums along an axis up to each element, each made of the one before it."""
+def running_totals(value: SymbolicArray, axis: int, op: str = "add") -> SymbolicTensor:
+    """A new tensor of the sums, or products, along an axis up to each element, made of the one before it."""
     shape = broadcasting.whole_numbers(value.shape, "the sums")
     recorder = active_recorder()
     tensor: SymbolicTensor = recorder.declare("sums", shape, None, value.dtype_name, None, anywhere=True)
@@ -130,7 +130,9 @@ def running_totals(value: SymbolicArray, axis: int) -> SymbolicTensor:
     try:
         own = value.at(index)
         before = tensor.at((*index[:axis], index[axis].plus(Affine({}, -1)), *index[axis + 1 :]))
-        total = choose_by_indices(Condition(((Constraint(index[axis], True),),)), own, before + own)
+        total = choose_by_indices(
+            Condition(((Constraint(index[axis], True),),)), own, dispatch.apply(op, before, own)
+        )
         recorder.assign(tensor, index, total)
     finally:
         recorder.close_loops(len(loops))

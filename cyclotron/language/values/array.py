@@ -292,7 +292,13 @@ class SymbolicArray(Array):
     __lshift__ = __rshift__ = __rlshift__ = __rrshift__ = refuse_of_arrays(
         "a shift of bits", "multiply by a power of two, or divide by one with `//`"
     )
-    __divmod__ = __rdivmod__ = refuse_of_arrays("`divmod`", "write `x // y` and `x % y`")
+
+    def __divmod__(self, other: object) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: object) -> Any:
+        return other // self, other % self
+
     __round__ = refuse_of_arrays("`round`", "write `cy.round(x)`")
 
     def __pow__(self, exponent: object) -> Any:

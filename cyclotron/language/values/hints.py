@@ -28,7 +28,7 @@ _OUTSIDE = "convert what the kernel returns, outside of it: the value is known w
 _LAYOUT = "leave it out: the compiler decides where elements are"
 
 MEANINGS: Mapping[str, str] = {
-    "cumprod": "write the recurrence, e.g. `y[i] = y[i - 1] * x[i]` in a loop over i",
+    "cumprod": "write `x.cumprod()`",
     "accumulate": "write the recurrence, e.g. `y[i] = y[i - 1] + x[i]` in a loop over i",
     "reduce": "use the reduction itself: cy.sum, cy.prod, cy.max, cy.min, cy.any or cy.all",
     ".at": "assign the array itself: `x[i] = value`, or `x[i] += value`; `x.copy()` before keeps the old one",

@@ -1,0 +1,127 @@
+"""NumPy's functions of elements that are a few operators each, in kernels under NumPy's names alone."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cyclotron.language.functions import elementwise as f
+from cyclotron.language.functions.compositions import is_nan
+from cyclotron.language.functions.refusals import unfit
+from cyclotron.language.functions.registry import numpy_function
+from cyclotron.language.values.dispatch import Array, PartialArray
+from cyclotron.language.values.operations import element
+from cyclotron.language.values.scalar_type import ScalarType, promote
+from cyclotron.support.dtypes import kind_of
+
+
+def _value(x: Any) -> Any:
+    return (
+        x
+        if isinstance(x, (Array, PartialArray))
+        else element(np.asarray(x)[()] if isinstance(x, list) else x)
+    )
+
+
+def _promoted(ufunc: np.ufunc, *values: Any) -> list[Any]:
+    """Operands of a ufunc in the dtype in which NumPy computes it.
+
+    Raises
+    ------
+    ShapeError
+        CYC121 if NumPy does not have it of such numbers.
+    """
+    found = [_value(np.asarray(one) if isinstance(one, (list, tuple)) else one) for one in values]
+    weak = {"b": True, "i": 1, "f": 1.0, "c": 1j}
+    samples = [weak[one.type.kind] if one.type.weak else np.ones(1, one.dtype) for one in found]
+    try:
+        dtype = ufunc.resolve_dtypes(
+            (*(s.dtype if isinstance(s, np.ndarray) else type(s) for s in samples), None)
+        )[0]
+    except TypeError:
+        raise unfit(
+            f"`np.{ufunc.__name__}` is not defined on {' and '.join(str(one.dtype) for one in found)} arrays",
+            "take cy.real, cy.imag or cy.abs of them",
+            code="CYC121",
+        ) from None
+    return [f.cast(one, dtype.name) for one in found]
+
+
+@numpy_function(np.trunc, np.fix, elementwise=True, public=False)
+def _trunc(x: Any) -> Any:
+    value = _value(x)
+    return (
+        f.floor(value) if kind_of(value.dtype) in "biu" else f.where(value < 0, f.ceil(value), f.floor(value))
+    )
+
+
+@numpy_function(np.signbit, elementwise=True, public=False)
+def _signbit(x: Any) -> Any:
+    value = _value(x)
+    if kind_of(value.dtype) != "f":
+        return value < 0
+    return f.arctan2(value, -1.0) < 0  # which is less of -0.0 too
+
+
+@numpy_function(np.copysign, elementwise=True, public=False)
+def _copysign(x: Any, y: Any) -> Any:
+    size, sign = _promoted(np.copysign, x, y)
+    return f.where(_signbit(sign), -f.abs(size), f.abs(size))
+
+
+@numpy_function(np.fmod, elementwise=True, public=False)
+def _fmod(x: Any, y: Any) -> Any:
+    a, b = _promoted(np.fmod, x, y)
+    if kind_of(a.dtype) == "f":
+        rest = f.remainder(f.abs(a), f.abs(b))
+        return f.where(_signbit(a), -rest, rest)
+    rest = a % b
+    return f.where(f.logical_and(rest != 0, (a < 0) != (b < 0)), rest - b, rest)
+
+
+@numpy_function(np.divmod, elementwise=True, public=False)
+def _divmod(x: Any, y: Any) -> Any:
+    return f.floor_divide(x, y), f.remainder(x, y)
+
+
+@numpy_function(np.nan_to_num, elementwise=True, public=False)
+def _nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    value = _value(x)
+    kind = kind_of(value.dtype)
+    if kind in "biu":
+        return +value if kind != "b" else f.where(value, value, value)
+    if kind == "c":
+        raise unfit("`nan_to_num` of complex arrays", "take it of cy.real and cy.imag of them", "CYC121")
+    ends = np.finfo(np.dtype(str(value.dtype)))
+    high, low = (float(end) if one is None else one for one, end in ((posinf, ends.max), (neginf, ends.min)))
+    finite = f.where(value == np.inf, high, f.where(value == -np.inf, low, value))
+    return f.where(is_nan(value), nan, finite)
+
+
+@numpy_function(np.logaddexp, elementwise=True, public=False)
+def _logaddexp(x: Any, y: Any) -> Any:
+    a, b = _promoted(np.logaddexp, x, y)
+    dtype = a.dtype
+    if np.dtype(str(dtype)).itemsize < 4:
+        a, b = f.cast(a, "float32"), f.cast(b, "float32")
+    large = f.maximum(a, b) + f.log1p(f.exp(-f.abs(a - b)))
+    return f.cast(f.where(a == b, a + math.log(2), large), dtype)
+
+
+@numpy_function(np.select, public=False)
+def _select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    if len(condlist) != len(choicelist) or not condlist:
+        raise unfit(
+            f"`select` has {len(condlist)} conditions and {len(choicelist)} values", "give one value for each"
+        )
+    values = [
+        _value(np.asarray(one) if isinstance(one, (list, tuple)) else one) for one in (*choicelist, default)
+    ]
+    dtype, _ = promote("where", ScalarType("bool"), *(one.type for one in values))
+    *choices, last = (f.cast(one, dtype) for one in values)
+    pairs = reversed([*zip(condlist, choices, strict=True)])
+    return functools.reduce(lambda rest, pair: f.where(pair[0], pair[1], rest), pairs, last)
