@@ -208,6 +208,14 @@ FUNCTIONS = [
 ]
 
 
+@pytest.mark.parametrize("sign", ["<", "<=", ">", ">=", "==", "!="])
+@pytest.mark.parametrize("w", ["i8", "u8", "n", "n.astype('uint64')", "n.astype('int64')"])
+def test_comparisons_with_numbers_of_any_size(tmp_path, w, sign):
+    numbers = (-1, -(2**70), 2**63, 2**64, 300)
+    parts = [f"w {sign} {c}, {c} {sign} w, w[0] {sign} {c}, {c} {sign} w[1]" for c in numbers]
+    check(tmp_path, f"w = {w}; {', '.join(parts)}")
+
+
 @pytest.mark.parametrize("body", [*SAME, *OPTIONS, *FUNCTIONS])
 def test_as_numpy(tmp_path, body):
     check(tmp_path, body)

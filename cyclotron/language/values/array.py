@@ -37,6 +37,7 @@ from cyclotron.language.values.scalars import (
     compares_two_signs,
     converted,
     explicit_cast,
+    within_dtype,
 )
 from cyclotron.language.values.source_span import here, shape_error, trace_error
 from cyclotron.language.values.subscripts import (
@@ -681,6 +682,7 @@ def combine(op: str, values: Sequence[object]) -> SymbolicArray:
         spelled: SymbolicArray | None = simple_power(*values)
         if spelled is not None:
             return spelled
+    op, values = within_dtype(op, values)
     test = values[0] if op == "where" and isinstance(values[0], (Condition, bool, np.bool_)) else None
     operands = [operand(value) for value in (values if test is None else values[1:])]
     shape = broadcasting.broadcast([one.shape for one in operands])

@@ -27,6 +27,7 @@ from cyclotron.language.values.scalars import (
     number,
     of_numpy,
     truth_number,
+    within_dtype,
 )
 from cyclotron.language.values.source_span import here, shape_error, trace_error
 from cyclotron.support.dtypes import kind_of
@@ -67,7 +68,8 @@ def apply(op: str, *values: object, flags: Sequence[str] = ()) -> Element:
     if array is not None:
         return array.combined(op, values)  # type: ignore[return-value]  # an array where operands are
     span = here()
-    operands = [element(value) for value in values]
+    op, compared = within_dtype(op, values)
+    operands = [element(value) for value in compared]
     return computed(op, operands, span, flags)
 
 

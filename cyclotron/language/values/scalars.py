@@ -109,6 +109,31 @@ def computed(op: str, operands: Sequence[Element], span: Span, flags: Sequence[s
     return result
 
 
+def within_dtype(op: str, values: Sequence[Any]) -> tuple[str, Sequence[Any]]:
+    """A comparison with a number of Python's beyond all of a whole dtype, as one with the end of that.
+
+    Below the least number all are greater, as those that are at least the least.
+    """
+    if op not in _MIRRORED or len(values) != 2 or type(values[0]) is type(values[1]) is int:
+        return op, values
+    if type(values[0]) is int:
+        mirrored, (right, left) = within_dtype(_MIRRORED[op], (values[1], values[0]))
+        return (op, values) if mirrored == _MIRRORED[op] else (_MIRRORED[mirrored], (left, right))
+    left, number = values
+    dtype = getattr(left, "dtype", None) or "bool"
+    if type(number) is not int or not is_whole(dtype):
+        return op, values
+    ends = np.iinfo(np.dtype(str(dtype)))
+    if ends.min <= number <= ends.max:
+        return op, values
+    below = number < ends.min
+    holds = op == "not_equal" or op in (("greater", "greater_equal") if below else ("less", "less_equal"))
+    end = int(ends.min if below else ends.max)
+    if below:
+        return "greater_equal" if holds else "less", (left, end)
+    return "less_equal" if holds else "greater", (left, end)
+
+
 def compares_two_signs(op: str, types: Sequence[ScalarType]) -> bool:
     """Return whether a uint64 is compared with a signed whole number: no whole dtype holds both."""
     names = {one.dtype for one in types if op in _MIRRORED and not one.weak}
