@@ -126,9 +126,6 @@ DEVIATIONS = [
         refused=False,
         only_warnings=True,
     ),
-    Deviation(
-        r"cy\.(floor|ceil)\(x\)", "bool|u?int.*", "NumPy before 2.1 gives float64: `x` says what is meant"
-    ),
 ]
 # Faults that are known; an entry goes with its fault.
 OPEN: list[Deviation] = []

@@ -486,7 +486,8 @@ def _by_side(values: Any, dtype: DTypeLike, ndim: int) -> list[list[Any]] | None
         given = np.asarray(values)
         if not np.can_cast(given.dtype, dtype, "same_kind" if dtype is np.int64 else "unsafe"):
             return None
-        sides: list[list[Any]] = np.broadcast_to(given.astype(dtype), (ndim, 2)).tolist()
+        with np.errstate(invalid="ignore"):  # NaN, which `check_numbers` refuses
+            sides: list[list[Any]] = np.broadcast_to(given.astype(dtype), (ndim, 2)).tolist()
     except (TypeError, ValueError, OverflowError):
         return None
     return sides

@@ -39,9 +39,7 @@ def _promoted(ufunc: np.ufunc, *values: Any) -> list[Any]:
     weak = {"b": True, "i": 1, "f": 1.0, "c": 1j}
     samples = [weak[one.type.kind] if one.type.weak else np.ones(1, one.dtype) for one in found]
     try:
-        dtype = ufunc.resolve_dtypes(
-            (*(s.dtype if isinstance(s, np.ndarray) else type(s) for s in samples), None)
-        )[0]
+        dtype = np.asarray(ufunc(*samples)).dtype
     except TypeError:
         raise unfit(
             f"`np.{ufunc.__name__}` is not defined on {' and '.join(str(one.dtype) for one in found)} arrays",

@@ -143,13 +143,15 @@ def power_of_numpy(base: object, exponent: object) -> Element:
 
 
 def rounded(op: str, value: object) -> Any:
-    """The whole number below or above; whole numbers and truth values as they are."""
+    """The whole number below or above; whole numbers and truth values as they are, since NumPy 2.1."""
     array: Any = array_of((value,))
-    if array is not None:
-        is_whole = kind_of(array.dtype) in "biu" and isinstance(array, Array)
-        return array.copy() if is_whole else apply(op, array)
-    one = element(value)
-    return one if one.type.kind in "biu" and not one.blocked else apply(op, one)
+    found: Any = element(value) if array is None else array
+    if kind_of(found.dtype) not in "biu" or (array is None and found.blocked):
+        return apply(op, found)
+    dtype = getattr(np, op)(np.empty(0, found.dtype)).dtype
+    if kind_of(dtype) not in "biu":
+        return apply(op, found.astype(dtype))
+    return found.copy() if isinstance(array, Array) else found
 
 
 def positive(value: Any) -> Any:
