@@ -178,7 +178,10 @@ def test_every_dtype_keeps_its_bits(dtype: str) -> None:
     )
     places = np.array([1, 3, 0, -1])
     _check(gather.compile(x, places, schedule=ONE_PE), x[places])
-    _check(scatter.compile(x, places, x[:4].copy(), schedule=S.time("k", "i")), scatter.reference(x, places, x[:4]))
+    _check(
+        scatter.compile(x, places, x[:4].copy(), schedule=S.time("k", "i")),
+        scatter.reference(x, places, x[:4]),
+    )
 
 
 def test_elements_are_added_to_in_the_order_of_the_loop() -> None:
