@@ -279,3 +279,14 @@ REFUSED = {
 @pytest.mark.parametrize(("body", "code"), REFUSED.items())
 def test_refused(tmp_path, body, code):
     check_refused(tmp_path, body, code)
+
+
+@cy.kernel
+def length(x):
+    return cy.norm(x)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128", "float32", "float16", "int8"])
+def test_lengths_are_real(dtype):
+    x = np.array([1, 2, 2]).astype(dtype)
+    assert length(x).dtype == np.linalg.norm(x).dtype

@@ -324,7 +324,8 @@ def norm(x: Any, ord: float | None = None, axis: Any = None, keepdims: bool = Fa
         x = x.astype(sum_dtype(dtype))  # of all elements NumPy takes a product of vectors, rounded once
     squares = x.real * x.real + x.imag * x.imag if kind_of(x.dtype) == "c" else x * x
     total = fold("sum", squares, folded, keepdims)
-    return apply("sqrt", total if total.dtype_name == dtype else total.astype(dtype))
+    rounds = kind_of(dtype) != "c" and total.dtype_name != dtype
+    return apply("sqrt", total.astype(dtype) if rounds else total)
 
 
 dispatch.implement(fold=fold)
