@@ -369,13 +369,13 @@ bool has_remainders(isl_set* set) {
   return isl_set_foreach_basic_set(set, without, nullptr) != isl_stat_ok;
 }
 
-/// True where a dimension takes several values, and not all in an interval, for values of those before it.
+/// True where a dimension takes one value, or not all in an interval, for values of those before it.
 bool is_strided(const Context& context, isl_set* set, std::size_t dimension) {
   const auto position = static_cast<int>(dimension);
   const auto fixed =
       own(context, isl_set_plain_get_val_if_fixed(set, isl_dim_set, static_cast<unsigned>(position)));
-  if (!checked(context, isl_val_is_nan(fixed.get()))) return false;
-  return !checked(context, isl_val_is_one(own(context, isl_set_get_stride(set, position)).get()));
+  return !checked(context, isl_val_is_nan(fixed.get())) ||
+         !checked(context, isl_val_is_one(own(context, isl_set_get_stride(set, position)).get()));
 }
 
 /// For each time coordinate, whether isl may not run strided domains of it in one loop, each shifted to the first.

@@ -290,3 +290,20 @@ def test_a_total_written_in_steps(size):
     program = truth_of_all.compile(u)
     for backend in ("sim", "local"):
         np.testing.assert_array_equal(cy.run(program, backend=backend).output, expected)
+
+
+@cy.kernel
+def sums_of_chosen_places(u):
+    if u[2, 1] >= -1:
+        u[:-1:2, 0:-1:2] = u[1::-2, 1::-2]
+    return u if cy.sum(u) >= 2 else u * 2
+
+
+def test_one_value_of_some_rows_is_not_moved_among_others():
+    """The checker found sums of elements before these had come."""
+    u = (np.arange(20) % 5 - 2).reshape(5, 4)
+    program = sums_of_chosen_places.compile(u, schedule=cy.Schedule().space("i", "j"))
+    for backend in ("sim", "local"):
+        np.testing.assert_array_equal(
+            cy.run(program, backend=backend).output, sums_of_chosen_places.reference(u), strict=True
+        )

@@ -241,7 +241,7 @@ TEST(Loops, RandomStrides) {
     std::vector<std::string> outer{"s", "s", "s", "s + t"};
     if (parameters == 1) outer.push_back("p + s");
     Domains domains;
-    for (int statements = draw(2, 7); statements > 0; --statements) {
+    const auto piece = [&] {
       std::vector<std::string> constraints;
       for (const auto* name : {"s", "t"}) {
         const int low = draw(0, 2), high = low + (draw(0, 3) == 0 ? 0 : draw(2, 5));
@@ -252,7 +252,11 @@ TEST(Loops, RandomStrides) {
         constraints.push_back(fmt::format("({}) mod {} = {}", form, modulus, draw(0, modulus - 1)));
       }
       if (draw(0, 2) > 0) constraints.push_back(fmt::format("t mod {} = {}", modulus, draw(0, modulus - 1)));
-      domains.push_back(fmt::format("{}", fmt::join(constraints, " and ")));
+      return fmt::format("({})", fmt::join(constraints, " and "));
+    };
+    for (int statements = draw(2, 7); statements > 0; --statements) {
+      domains.push_back(piece());
+      if (draw(0, 3) == 0) domains.back() = fmt::format("({} or {})", domains.back(), piece());
     }
     SCOPED_TRACE(fmt::format("{}", fmt::join(domains, "; ")));
     expect_exact(domains, parameters, 2, parameters == 1 ? "0 <= p <= 3" : "true");
