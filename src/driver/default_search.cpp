@@ -29,10 +29,14 @@ namespace {
 /// Candidates that are compiled to find a better placement than the first: so many in about 0.2 s of kernels of one
 /// equation, divided by what makes their analysis slow; and at least and most so many.
 constexpr std::size_t candidates_of_one = 600, least_candidates = 4, most_candidates = 24;
+/// At most so many where even one PE takes long to analyse.
+constexpr std::size_t least_candidates_of_long = 2;
 /// A kernel whose candidates cost so much, and that takes so few cycles, gains less by a search than that takes.
 constexpr std::size_t long_kernel = 900;
 /// One whose candidates cost so much runs on one PE first: that costs less, and tells what is worth to be tried.
 constexpr std::size_t costly_kernel = 200;
+/// Operations of integer sets for that: some tenths of a second.
+constexpr unsigned long most_operations_of_one_pe = 8'000'000;
 constexpr double few_cycles = 300;
 /// The same where no default compiles, of any kernel.
 constexpr std::size_t most_in_need = 64;
@@ -123,9 +127,11 @@ class DefaultSearch {
 
   Expected<Compiled, Refusal> run() {
     if (cost_ >= costly_kernel) {
-      const poly::EffortLimit limit(operations_of_routes());
+      const poly::EffortBudget budget(most_operations_of_one_pe);
       try_one_pe_in_full();
       has_one_pe_ = !choices_.empty();
+      if (!has_one_pe_) budget_ = std::min(budget_, least_candidates_of_long);
+      first_refusal_.reset();  // others say more
     }
     find_first();
     if (choices_.empty()) try_routes();
