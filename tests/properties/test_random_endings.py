@@ -225,7 +225,7 @@ def test_procedures_are_set_up_one_by_one(
     schedule = cy.Schedule().space("i", "j").time("_")
     if shape != grid:
         schedule = schedule.fold(i=cy.block(grid[0]), j=cy.block(grid[1]))
-    program = stages.compile(u, u, least, LONG, schedule=schedule, machine=cy.Machine(grid=grid))
+    program = stages.compile(u, u.copy(), least, LONG, schedule=schedule, machine=cy.Machine(grid=grid))
     check_time(program, str(program))
     assert program.core.endings
     if shape != grid:
