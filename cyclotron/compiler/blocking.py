@@ -91,7 +91,7 @@ class Blocking:
     def __init__(self, kernel: str, core: _core.Blocking, recurrences: Recurrences) -> None:
         self._kernel = kernel
         self._core = core
-        self._constants = recurrences.constants
+        self._constants, self._changed = recurrences.constants, recurrences.changed
         self.complete: bool = core.complete
         self.classes = tuple(
             TileClass(c.tensor, c.tiles, tuple(c.operators), c.equation, c.reason) for c in core.classes
@@ -118,7 +118,7 @@ class Blocking:
                 help="leave out `tile`, which compiles the kernel on scalars",
             )
         masks = {m.name: _KEEPS[m.kind](np.ones(m.shape, bool)) for m in self._core.masks}
-        return Recurrences(self._core.system, {**self._constants, **masks})
+        return Recurrences(self._core.system, {**self._constants, **masks}, self._changed)
 
     def explain(self) -> str:
         """Tell why tiles are what they are, in the kernel's names.

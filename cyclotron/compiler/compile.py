@@ -18,7 +18,6 @@ from cyclotron.compiler.performance import performance_warnings
 from cyclotron.compiler.program import Program, require_machine
 from cyclotron.compiler.recurrences import Recurrences, recurrences_of
 from cyclotron.language import Kernel
-from cyclotron.language.arguments import refuse_sharing, sharing
 from cyclotron.machine.machine import Machine
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.call_site import errors_at_call, warn_at_call
@@ -111,23 +110,6 @@ def compile_on(kernel: Kernel, values: tuple[Any, ...], workers: Workers, in_til
     return program.with_arguments(values)
 
 
-def check_apart(kernel: Kernel, values: tuple[Any, ...]) -> None:
-    """Check that no argument of a call shares memory with one that the kernel changes.
-
-    Raises
-    ------
-    TraceError
-        CYC116 where one does.
-    """
-    pairs = sharing(dict(zip(kernel.signature.parameters, values, strict=True)))
-    if not pairs:
-        return
-    traced = cache_key(kernel, values)
-    cache = cache_of(kernel) if traced is not None else KernelCache()
-    changed = _traced(kernel, values, cache, traced).changed
-    refuse_sharing(kernel.name, changed, pairs, kernel.argument_span)
-
-
 def _tiles(program: Program) -> Tile:
     return None if program.blocking is None else program.blocking.tiles
 
@@ -199,6 +181,6 @@ def _compile(
     if cached is None and not _warn(compiled, quiet):
         store_program(recurrences, schedule, machine, compiled)
     if Schedule.from_core(compiled.schedule).reorders_reductions:
-        recurrences = Recurrences(compiled.system, recurrences.constants)
+        recurrences = Recurrences(compiled.system, recurrences.constants, recurrences.changed)
     core = with_constants(compiled.program, recurrences.constants)
     return Program(core, recurrences=recurrences, compiled=compiled, kernel=kernel, machine=machine)

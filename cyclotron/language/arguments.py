@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -105,26 +105,14 @@ def describe(name: str, value: Any) -> TensorArgument | None:
     return None
 
 
-def sharing(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The pairs of arrays among named arguments that have numbers in common."""
-    arrays = {name: value.array if isinstance(value, Blocked) else value for name, value in values.items()}
-    arrays = {name: value for name, value in arrays.items() if isinstance(value, np.ndarray)}
-    return tuple(pair for pair in combinations(arrays, 2) if _overlap(*(arrays[name] for name in pair)))
-
-
-def refuse_sharing(
-    kernel: str,
-    changed: Container[str],
-    pairs: Iterable[tuple[str, str]],
-    place: Callable[[str], Span | None] = lambda _: None,
-) -> None:
-    """Raise `TraceError` (CYC116) where a kernel changes one of two arguments that share memory."""
+def check_apart(kernel: str, changed: Container[str], arrays: Mapping[str, Any]) -> None:
+    """Raise `TraceError` (CYC116) where an argument that a kernel changes shares memory with another one."""
+    pairs = combinations((name for name, array in arrays.items() if isinstance(array, np.ndarray)), 2)
     for name, other in (order for pair in pairs for order in (pair, pair[::-1])):
-        if name in changed:
+        if name in changed and _overlap(arrays[name], arrays[other]):
             raise TraceError(
                 f"`{kernel}` changes `{name}`, and argument `{other}` shares memory with it",
                 code="CYC116",
-                span=place(name),
                 help=f"pass a copy, e.g. `{other}.copy()`: a kernel changes arrays of its own",
             )
 

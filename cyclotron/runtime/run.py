@@ -14,10 +14,10 @@ import numpy as np
 
 from cyclotron.compiler.blocking import Tile
 from cyclotron.compiler.case import Case, note
-from cyclotron.compiler.compile import check_apart, compile_kernel, compile_on
+from cyclotron.compiler.compile import compile_kernel, compile_on
 from cyclotron.compiler.program import Program, require_program
 from cyclotron.language import Kernel
-from cyclotron.language.arguments import refuse_sharing, sharing
+from cyclotron.language.arguments import check_apart
 from cyclotron.mpi.distributed_array import Distributed
 from cyclotron.mpi.layout import Layout
 from cyclotron.runtime.backend import Backend, Engine, Options
@@ -202,7 +202,6 @@ def _compiled(
     Without inputs a run takes those that are bound.
     """
     values = kernel.bind(*arguments)
-    check_apart(kernel, values)
     workers = None if backend.workers is None else backend.workers(options, arguments)
     automatic = isinstance(tile, str) and tile == "auto"
     if workers is None or not (tile is None or automatic):
@@ -359,6 +358,5 @@ def _checked_inputs(program: Program, inputs: tuple[Any, ...], backend: Backend)
     """An array for each input tensor, by name; distributed ones only where the backend takes them."""
     bound = _bound(program, inputs)
     checked = {t["name"]: checked_input(t, bound[t["name"]]) for t in program.tensors if t["role"] == "input"}
-    if program.changed:
-        refuse_sharing(program.kernel_name, program.changed, sharing(checked))
+    check_apart(program.kernel_name, program.changed, checked)
     return checked if backend.distributed else {name: np.asarray(array) for name, array in checked.items()}

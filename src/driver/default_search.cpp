@@ -33,11 +33,11 @@ constexpr std::size_t candidates_of_one = 600, least_candidates = 4, most_candid
 constexpr std::size_t least_candidates_of_long = 2;
 /// A kernel whose candidates cost so much, and that takes so few cycles, gains less by a search than that takes.
 constexpr std::size_t long_kernel = 900;
+constexpr double few_cycles = 300;
 /// One whose candidates cost so much runs on one PE first: that costs less, and tells what is worth to be tried.
 constexpr std::size_t costly_kernel = 200;
 /// Operations of integer sets for that: some tenths of a second.
 constexpr unsigned long most_operations_of_one_pe = 8'000'000;
-constexpr double few_cycles = 300;
 /// The same where no default compiles, of any kernel.
 constexpr std::size_t most_in_need = 64;
 /// Of one placement: other orders of time rarely help.

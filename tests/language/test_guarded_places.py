@@ -213,6 +213,33 @@ def test_other_arguments_may_share_memory():
     assert changes_one.compile(x, x).tensors  # which looks at shapes only
 
 
+def adds_inwards(u, v):
+    u[0] = 5
+    return sum(u[k] * v[k] for k in range(6))
+
+
+def adds_products(C, A, B):
+    for i in range(8):
+        for j in range(8):
+            for k in range(8):
+                C[i, j] += A[i, k] * B[k, j]
+    return C
+
+
+def test_programs_in_other_orders_and_tiles_refuse_them_too():
+    """Recurrences keep their changed arguments, whatever is made of them."""
+    schedule = cy.Schedule().space("k").inwards("k")
+    kernel = cy.kernel(adds_inwards)
+    x = np.arange(6.0)
+    program = kernel.compile(x, x, schedule=schedule)
+    with pytest.raises(cy.TraceError, match="changes `u`"):
+        cy.run(program)
+    A = np.eye(8) * 9.0
+    tiled = cy.kernel(adds_products).compile(A, A, A, tile=4)
+    with pytest.raises(cy.TraceError, match="changes `C`"):
+        cy.run(tiled)
+
+
 @pytest.mark.parametrize("schedule", [None, cy.Schedule().space()])
 def test_programs_refuse_them_where_they_run(schedule):
     """With arguments that are bound, and with others."""

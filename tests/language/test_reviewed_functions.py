@@ -188,7 +188,8 @@ FUNCTIONS = [
             "numpy.nan_to_num(w), numpy.nan_to_num(w, nan=1, posinf=5.5, neginf=-3)",
             "numpy.logaddexp(w, 1.0), numpy.logaddexp(w, w)",
             "w.cumprod(), numpy.cumprod(w[::-1])",
-            "q, r = divmod(w, 3); s, u = numpy.divmod(w, 3); v, o = divmod(w[0], 3); q, r, s, u, v, o",
+            "q, r = divmod(w, 3); s, u = numpy.divmod(w, 3); v, o = divmod(w[0], 3);"
+            " a, b = divmod(7, w[0] + 9); q, r, s, u, v, o, a, b",
         )
     ),
     "numpy.cumprod(A, axis=0), A.cumprod(1), numpy.cumprod(A), numpy.cumprod(A, axis=0, dtype='float32')",

@@ -452,21 +452,32 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: 
 _MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
 
 
+def _runs(size: int, before: int, after: int, mode: str) -> list[tuple[int, int, int]]:
+    """The elements along a padded axis: to before a place, the one at place 0 if it went on, the step.
+
+    Beyond the ends the elements recur, in turn backwards but for "wrap"; of "reflect" without the ends.
+    """
+    whole = before + size + after
+    if mode == "edge" or (mode == "reflect" and size == 1):
+        ends = [(before, 0, 0)] if before else [], [(whole, size - 1, 0)] if after else []
+        return [*ends[0], (before + size, -before, 1), *ends[1]]
+    length = size - 1 if mode == "reflect" else size
+    runs = []
+    for turn in range(-before // length, -((-size - after) // length)):
+        first = before + turn * length  # the place where it begins
+        backwards = mode != "wrap" and turn % 2 == 1
+        run = (first + length - (mode == "symmetric"), -1) if backwards else (-first, 1)
+        runs.append((min(first + length, whole), *run))
+    return runs
+
+
 def _padded(array: SymbolicArray, axis: int, widths: tuple[int, int], mode: Any) -> SymbolicArray:
     """An array with elements of its own before and after those along an axis."""
     size = whole_numbers(array.shape, f"`{array.name}`")[axis]
     if not size and any(widths):
         raise unfit(f"`pad` has the mode {mode!r} of an axis without elements", "pad it with a constant")
-    places = np.pad(np.arange(size), widths, mode).tolist()
-    runs: list[tuple[int, int, int]] = []  # to before a place, from an element, by a step
-    start = 0
-    while start < len(places):
-        end = start + 1
-        step = places[end] - places[start] if end < len(places) else 0
-        while end < len(places) and places[end] - places[end - 1] == step:
-            end += 1
-        runs.append((end, places[start] - step * start, step))
-        start = end
+    before, after = widths
+    runs = _runs(size, before, after, mode)
 
     def element_at(index: Sequence[Affine]) -> Element:
         result: Element | None = None
@@ -476,7 +487,7 @@ def _padded(array: SymbolicArray, axis: int, widths: tuple[int, int], mode: Any)
             result = own if result is None else Choose(index[axis] < end, own, result, here())
         return explicit_cast(Constant(0, here()), array.dtype_name) if result is None else result
 
-    shape = (*array.shape[:axis], len(places), *array.shape[axis + 1 :])
+    shape = (*array.shape[:axis], before + size + after, *array.shape[axis + 1 :])
     return LazyArray(shape, array.dtype_name, element_at, (array,))
 
 

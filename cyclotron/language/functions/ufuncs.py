@@ -15,7 +15,7 @@ from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.values.dispatch import Array, PartialArray
 from cyclotron.language.values.operations import element
-from cyclotron.language.values.scalar_type import ScalarType, promote
+from cyclotron.language.values.scalar_type import ScalarType, promote, sample
 from cyclotron.support.dtypes import kind_of
 
 
@@ -36,10 +36,8 @@ def _promoted(ufunc: np.ufunc, *values: Any) -> list[Any]:
         CYC121 if NumPy does not have it of such numbers.
     """
     found = [_value(np.asarray(one) if isinstance(one, (list, tuple)) else one) for one in values]
-    weak = {"b": True, "i": 1, "f": 1.0, "c": 1j}
-    samples = [weak[one.type.kind] if one.type.weak else np.ones(1, one.dtype) for one in found]
     try:
-        dtype = np.asarray(ufunc(*samples)).dtype
+        dtype = np.asarray(ufunc(*(sample(one.type) for one in found))).dtype
     except TypeError:
         raise unfit(
             f"`np.{ufunc.__name__}` is not defined on {' and '.join(str(one.dtype) for one in found)} arrays",

@@ -341,14 +341,15 @@ class Expressions(ast.NodeTransformer):
         self, taken: Sequence[Items], body: ast.expr, clauses: Sequence[ast.comprehension]
     ) -> tuple[ast.expr, list[ast.comprehension]]:
         """`x[v_at] ... for v_at in range(il.rows(x))` of `v ... for v in x`."""
-        index = self._unused(f"{next(one.target.id for one in taken)}_at")
-        items, lengths = {}, []
-        for one in taken:
-            values = copied(one.values) if one.values is not None else ast.Constant(None)
-            array = self._call(one.target, "items", [values]) if one.first is None else values
-            lengths += [array] if one.values is not None else []
-            items[one.target.id] = one.at(index, array)
-        rows = self._call(taken[0].target, "rows", list(map(copied, lengths)), strictness(clauses[0].iter))
+        index = self._unused(f"{taken[0].target.id}_at")
+        arrays = [copied(one.values) if one.values is not None else None for one in taken]
+        arrays = [
+            self._call(one.target, "items", [array]) if array is not None and one.first is None else array
+            for one, array in zip(taken, arrays, strict=True)
+        ]
+        items = {one.target.id: one.at(index, array) for one, array in zip(taken, arrays, strict=True)}
+        lengths = [copied(array) for array in arrays if array is not None]
+        rows = self._call(taken[0].target, "rows", lengths, strictness(clauses[0].iter))
         counted = located(ast.Call(func=name("range"), args=[rows], keywords=[]), taken[0].target)
         put = Replaced(items)
         first = ast.comprehension(

@@ -37,9 +37,10 @@ class Items:
         """True where it counts the iterations from 0."""
         return isinstance(self.first, ast.Constant) and self.first.value == 0 and self.step is None
 
-    def at(self, index: str, array: ast.expr) -> ast.expr:
+    def at(self, index: str, array: ast.expr | None) -> ast.expr:
         """Its value in the iteration of an index, of this array or of the numbers."""
         if self.first is None:
+            assert array is not None
             item: ast.expr = ast.Subscript(value=array, slice=name(index), ctx=ast.Load())
         elif self.is_index:
             item = name(index)

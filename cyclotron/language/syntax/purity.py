@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import random
 import time
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -12,10 +11,10 @@ import numpy as np
 
 from cyclotron.language.syntax.source import Source
 from cyclotron.language.syntax.trees import walk
+from cyclotron.language.values.host_state import GENERATORS
 from cyclotron.support.errors import TraceError
 
-_GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
-_MAKERS = (np.random.default_rng, *_GENERATORS)
+_MAKERS = (np.random.default_rng, *GENERATORS)
 _OTHERS = (time.time, time.time_ns, time.perf_counter, time.monotonic, time.process_time, builtins.input)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
@@ -56,13 +55,13 @@ def is_impure(source: Source, function: ast.expr, *, in_loop: bool = True) -> bo
     they are other ones only in a loop.
     """
     found = source.meaning(function)
-    if isinstance(getattr(found, "__self__", None), _GENERATORS) or any(found is one for one in _OTHERS):
+    if isinstance(getattr(found, "__self__", None), GENERATORS) or any(found is one for one in _OTHERS):
         return True
     if not isinstance(function, ast.Attribute):
         return False
     owner = function.value
     if isinstance(owner, ast.Name):
-        return isinstance(source.meaning(owner), _GENERATORS) or owner.id in _generators(source, in_loop)
+        return isinstance(source.meaning(owner), GENERATORS) or owner.id in _generators(source, in_loop)
     return _makes_generator(source, owner, seeded=False)  # a new generator of one seed gives one number
 
 

@@ -294,12 +294,6 @@ class SymbolicArray(Array):
         "a shift of bits", "multiply by a power of two, or divide by one with `//`"
     )
 
-    def __divmod__(self, other: object) -> Any:
-        return self // other, self % other
-
-    def __rdivmod__(self, other: object) -> Any:
-        return other // self, other % self
-
     __round__ = refuse_of_arrays("`round`", "write `cy.round(x)`")
 
     def __pow__(self, exponent: object) -> Any:

@@ -102,6 +102,12 @@ class Arithmetic:
     def __pos__(self) -> Any:
         return self
 
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
+        return other // self, other % self
+
     __add__, __radd__ = _unless_term("add"), reflected("add")
     __sub__, __rsub__ = _unless_term("subtract"), reflected("subtract")
     __mul__, __rmul__ = binary("multiply"), reflected("multiply")

@@ -15,7 +15,7 @@ from cyclotron.language.values.host_functions import around, is_of_user
 
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
-_MOST_VALUES = 10_000
+_MOST_VALUES = 1_000
 _LARGE_ARRAY = 1 << 16
 
 

@@ -236,10 +236,6 @@ class Element(Arithmetic):
         )
 
     __bool__ = _data_dependent
-
-    def __divmod__(self, other: object) -> Any:
-        return self // other, self % other
-
     __lshift__ = __rshift__ = refuse("a shift of bits")
 
     def __getitem__(self, key: object) -> NoReturn:

@@ -143,7 +143,7 @@ def promote(op: str, *types: ScalarType) -> tuple[str, ScalarType]:
     if all(one == first for one in values) and not first.weak and first.kind in entry.kinds:
         return first.dtype, ScalarType(result_dtype(op, first.dtype))
     weak = all(one.weak for one in values)
-    samples = [_sample(one, as_integer=weak and op in _ARITHMETIC) for one in values]
+    samples = [sample(one, as_integer=weak and op in _ARITHMETIC) for one in values]
     try:
         result = common = np.result_type(
             *(one.dtype if isinstance(one, np.ndarray) else one for one in samples)
@@ -259,7 +259,7 @@ def check_storable(dtype: str, target: str, *, in_place: str | None = None) -> N
     )
 
 
-def _sample(one: ScalarType, *, as_integer: bool) -> Any:
+def sample(one: ScalarType, *, as_integer: bool = False) -> Any:
     """Return a value that NumPy promotes as a type; Python's truth values are whole numbers in arithmetic."""
     if not one.weak:
         return np.empty(0, one.dtype)
