@@ -109,6 +109,7 @@ class Namespace:
         self._signs = itertools.cycle(SIGNS[run % len(SIGNS)])  # of zeros that have either, in turn
         self._answers = ([False], [True], [False, True])[min(run, 2)]  # to what is either
         self.has_joined = False  # whether a number that a condition chooses got another dtype
+        self.of_tiles = False  # whether the kernel computes with tiles
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(np, name)
@@ -117,7 +118,7 @@ class Namespace:
         if name in FUNCTIONS:
             return lambda *args, **options: self._function(function, args, options)
         if name in CHOICES:
-            return lambda *args, **options: self._either_zero(function(*args, **options))
+            return lambda *args, **options: self._extreme(function(*args, **options), args)
         if name in SUMS:
             return functools.partial(self._summed, function)
         if name == "reciprocal":
@@ -233,6 +234,11 @@ class Namespace:
 
     def _if_complex(self, result: Any, operands: Any) -> Any:
         return self._blurred(result) if any(np.iscomplexobj(one) for one in operands) else result
+
+    def _extreme(self, result: Any, args: Any) -> Any:
+        """A maximum or minimum; beside tiles that of Python's numbers is one, and takes their dtype."""
+        result = self._either_zero(result)
+        return result.item() if self.of_tiles and not any(hasattr(one, "dtype") for one in args) else result
 
     def _function(self, function: Callable[..., Any], args: Any, options: Any) -> Any:
         """Some last places; of complex zeros and infinities the C library tells which parts are what."""
@@ -582,6 +588,7 @@ def results(
 ) -> tuple[list[Any], frozenset[str], bool]:
     """The results of a run, its warnings, and whether dtypes were joined; raises as NumPy, and Undefined."""
     namespace = Namespace(noise, run, **options)
+    namespace.of_tiles = any(isinstance(one, Tiles) for one in arguments)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
