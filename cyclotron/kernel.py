@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
 
@@ -17,6 +16,7 @@ from cyclotron.language.values.context import ACTIVE
 from cyclotron.machine.machine import Machine
 from cyclotron.runtime.run import run
 from cyclotron.schedule.schedule import Schedule
+from cyclotron.support.arguments import index_of, shown
 from cyclotron.support.errors import ScheduleError, ShapeError, TraceError
 
 if TYPE_CHECKING:
@@ -292,13 +292,13 @@ def kernel(
     >>> double(np.array([1.0, 2.0])).tolist()
     [2.0, 4.0]
     """
-    if isinstance(max_steps, bool) or not hasattr(max_steps, "__index__") or not 0 <= max_steps < 1 << 31:
+    steps = None if isinstance(max_steps, bool) else index_of(max_steps)
+    if steps is None or not 0 <= steps < 1 << 31:
         raise TraceError(
-            f"a kernel has max_steps={max_steps!r}",
+            f"a kernel has max_steps={shown(max_steps)}",
             code="CYC116",
             help="give a whole number of at least 0, e.g. `@cy.kernel(max_steps=1000)`",
         )
-    steps = operator.index(max_steps)
     if function is None:
         return lambda function: Kernel(function, max_steps=steps)
     return Kernel(function, max_steps=steps)

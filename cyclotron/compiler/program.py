@@ -641,6 +641,8 @@ def prove(program: Program, *, limit: int | None = None) -> Proof:
 
     Raises
     ------
+    ExecutionError
+        If `limit` is no whole number of at least 1 (CYC733).
     LegalityError
         If a stored element is not what its equation says.
     ProgramError

@@ -15,6 +15,7 @@ from cyclotron.compiler.constants import check_constants
 from cyclotron.machine.parts import UNBOUNDED
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.schedule.text import reduction_orders
+from cyclotron.support.arguments import whole_number
 from cyclotron.support.tables import html_table
 
 _ROTATED = "the schedule rotates a reduction, which then starts elsewhere than its equation says"
@@ -210,7 +211,8 @@ def check_program(
     """
     if constants is not None:
         check_constants(program, constants)
-    steps = _core.PROOF_LIMIT if limit is None else limit
+    most = (1 << 63) - 1
+    steps = _core.PROOF_LIMIT if limit is None else whole_number("limit", limit, code="CYC733", most=most)
     rotates = schedule is not None and bool(schedule.rotations)
     result = _core.prove(program, system, steps, _ROTATED if rotates else "")
     properties = tuple(_in_words(Property(*p), schedule) for p in result["properties"])

@@ -17,8 +17,7 @@ from cyclotron.language.values.source_span import ours_raise, user_frame
 from cyclotron.support.errors import Span, TraceError
 
 OF_TYPES = (TypeError, AttributeError)  # what values of the host say where arrays were meant
-OF_NUMBERS = (ZeroDivisionError,)  # what they say of each other
-OF_VALUES = (ValueError, IndexError, OverflowError)  # what functions say of arguments that they do not take
+OF_VALUES = (ValueError, LookupError, ArithmeticError, NameError, StopIteration)  # what they say of values
 
 
 def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceError | None:
@@ -27,8 +26,7 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
     Parameters
     ----------
     error : Exception
-        A `RecursionError`, or one of `OF_TYPES`, `OF_NUMBERS` or `OF_VALUES`, caught while a kernel was
-        recorded; of the last only those are told that a function of the compiler raises, and overflows.
+        A `RecursionError`, or one of `OF_TYPES` or `OF_VALUES`, caught while a kernel was recorded; those that a function of the user raises, or `raise` or `assert`, are not told.
     source : Source
         The kernel.
     hosts : dict
@@ -38,22 +36,21 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
     if isinstance(error, RecursionError):
         return _of_recursion(found[1] if found is not None else source.span(source.node))
     is_of_kernel = found is not None and found[0].co_filename == source.file and _is_within(found[1], source)
-    if found is not None and isinstance(error, OF_VALUES):
-        if is_of_kernel and isinstance(error, ValueError) and str(error).endswith("is read-only"):
-            return _of_a_constant(error, found[1])  # `w.sort()`, `np.add(w, 1, out=w)`
-        if ours_raise(error):
-            return _of_arguments(error, found[1])
-        return _of_numbers(error, found[1]) if is_of_kernel and isinstance(error, OverflowError) else None
-    if found is not None and isinstance(error, OF_NUMBERS):
-        return _of_numbers(error, found[1]) if _is_within(found[1], source) else None
+    is_of_values = isinstance(error, OF_VALUES)
+    if found is not None and is_of_values and not isinstance(error, ZeroDivisionError) and ours_raise(error):
+        return _of_arguments(error, found[1])
     if found is None or not is_of_kernel:
         return None
     span = found[1]
+    if isinstance(error, ValueError) and str(error).endswith("is read-only"):
+        return _of_a_constant(error, span)  # `w.sort()`, `np.add(w, 1, out=w)`
     if "numpy boolean" in str(error):
         return _of_truth_values(error, span)
     of_user = [node for node in walk(source.node) if _is_of_user(node, source)]
     if any(place.line <= span.line <= place.end_line for place in map(source.span, of_user)):
         return None
+    if is_of_values:
+        return _of_host(error, span)
     named = {node.id for node in walk(source.node) if isinstance(node, ast.Name) and _on(node, source, span)}
     missing = _missing_function(error)
     if missing is not None:
@@ -117,13 +114,16 @@ def _of_truth_values(error: Exception, span: Span) -> TraceError:
     )
 
 
-def _of_numbers(error: Exception, span: Span) -> TraceError:
+def _of_host(error: Exception, span: Span) -> TraceError:
+    said = str(error.args[-1]) if error.args else type(error).__name__
     return TraceError(
-        str(error.args[-1]),
+        f"there is no key {error}" if isinstance(error, KeyError) else said,
         code="CYC105",
         span=span,
         help="Python computes with numbers of the host when the kernel is compiled; data that are divided by"
-        " 0 or too large are infinite or NaN, as in NumPy",
+        " 0 or too large are infinite or NaN, as in NumPy"
+        if isinstance(error, ArithmeticError)
+        else "Python evaluates this when the kernel is compiled, with values of the host",
     )
 
 

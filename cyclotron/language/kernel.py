@@ -15,7 +15,7 @@ import numpy as np
 
 from cyclotron.language import il
 from cyclotron.language.arguments import TensorArgument, describe, normalize
-from cyclotron.language.host_errors import OF_NUMBERS, OF_TYPES, OF_VALUES, told
+from cyclotron.language.host_errors import OF_TYPES, OF_VALUES, told
 from cyclotron.language.lower.build import Builder, build, build_nest
 from cyclotron.language.lower.nests import may_be_nest
 from cyclotron.language.lower.recorded import RecordedSystem
@@ -357,7 +357,7 @@ class Kernel:
             self._record(bound)
         except CyclotronError:
             raise
-        except (*OF_TYPES, *OF_NUMBERS, *OF_VALUES, RecursionError) as error:
+        except (*OF_TYPES, *OF_VALUES, RecursionError) as error:
             hosts = {n: v for n, v in bound.arguments.items() if not isinstance(v, SymbolicTensor)}
             known = None if self._is_il else told(error, self._source, hosts)
             raise (error if known is None else known) from None

@@ -18,7 +18,7 @@ from cyclotron.mapper.refuse import no_mapping, reasons
 from cyclotron.mapper.search import Limits, Outcome, Problem, search
 from cyclotron.mapper.space import Partial, space_of
 from cyclotron.schedule.schedule import Schedule
-from cyclotron.support.arguments import require
+from cyclotron.support.arguments import items_of, require, shown
 from cyclotron.support.call_site import errors_at_call
 from cyclotron.support.errors import ScheduleError, TraceError
 from cyclotron.support.progress import progress_bar
@@ -230,10 +230,9 @@ def _rotation(best: Measured, problem: Problem) -> tuple[str, tuple[str, ...]]:
 
 
 def _objectives(objective: Any, machine: Machine | None) -> tuple[str, ...]:
-    names = (objective,) if isinstance(objective, str) else tuple(objective)
-    wrong = [name for name in names if name not in OBJECTIVES]
-    if wrong or not names:
-        raise _unfit(f"the objective is {objective!r}", f"use some of: {', '.join(OBJECTIVES)}")
+    names = (objective,) if isinstance(objective, str) else items_of(objective)
+    if not names or not all(isinstance(name, str) and name in OBJECTIVES for name in names):
+        raise _unfit(f"the objective is {shown(objective)}", f"use some of: {', '.join(OBJECTIVES)}")
     if "energy" in names and (machine is None or machine.energy is None):
         raise _unfit(
             "the objective is energy, and the machine has no energies",
@@ -247,7 +246,8 @@ def _limits(top: Any, time_limit: Any, candidates: Any, gap: Any) -> Limits:
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
             raise _unfit(f"`{name}` is {value!r}", "give a number of at least 1")
     for name, value in (("time_limit", time_limit), ("gap", gap)):
-        if value is not None and not (isinstance(value, int | float) and value >= 0):
+        is_none = value is None and name == "time_limit"
+        if not is_none and not (isinstance(value, int | float) and value >= 0):
             raise _unfit(f"`{name}` is {value!r}", "give a number of at least 0")
     return Limits(time_limit, candidates, float(gap))
 

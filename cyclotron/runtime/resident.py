@@ -85,6 +85,13 @@ def resident(
         )
     handle = Resident(program, chosen.name, chosen.keep(program, options))
     try:
+        if bind is not None and not isinstance(bind, Mapping):
+            raise ExecutionError(
+                f"bind={shown(bind)} is no dict",
+                code="CYC743",
+                help="give the inputs of the next run by the outputs that they are, for example"
+                ' bind={"result": "x"}',
+            )
         for output, name in (bind or {}).items():
             handle.bind(output, name)
     except BaseException:

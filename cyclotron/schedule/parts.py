@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, cast
 
 from cyclotron.support import records
-from cyclotron.support.arguments import items_of
+from cyclotron.support.arguments import items_of, shown
 from cyclotron.support.errors import CyclotronError, ScheduleError
 
 __all__ = ["Fold", "Indices", "Movement", "MovementKind", "Reassociation", "Reduction", "block", "cyclic"]
@@ -83,8 +83,8 @@ class Fold:
     parts: int
 
     def __post_init__(self) -> None:
-        if self.kind not in ("block", "cyclic"):
-            raise unfit(f"a fold is {self.kind!r}", help="use cy.block or cy.cyclic")
+        if not isinstance(self.kind, str) or self.kind not in ("block", "cyclic"):
+            raise unfit(f"a fold is {shown(self.kind)}", help="use cy.block or cy.cyclic")
         check_number(f"a fold has {self.parts!r} parts", self.parts, "the number of PEs along the dimension")
 
     def __str__(self) -> str:

@@ -1,5 +1,7 @@
 """Values of the host where the kernel takes arrays, and calls of NumPy's that Python itself refuses."""
 
+import math
+
 import cyclotron as cy
 
 ARGUMENTS = (cy.spec((4,)), 3.0)
@@ -49,3 +51,29 @@ def by_recursion(x, y):
 
 def doubled(x, n):
     return 2 * doubled(x, n - 1)  # error: CYC116
+
+
+@cy.kernel
+def after_the_last(x, y):
+    return x * (0.5, 0.25)[2] + y  # error: CYC105
+
+
+@cy.kernel
+def no_such_key(x, y):
+    weights = {"near": 0.5, "far": 0.25}
+    return x * weights["middle"] + y  # error: CYC105
+
+
+@cy.kernel
+def no_such_name(x, y):
+    return x * no_weight + y  # error: CYC105
+
+
+@cy.kernel
+def no_such_axis(x, y):
+    return x * x.shape[1] + y  # error: CYC105
+
+
+@cy.kernel
+def root_of_a_negative(x, y):
+    return x * math.sqrt(-1) + y  # error: CYC105

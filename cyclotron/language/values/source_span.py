@@ -88,12 +88,12 @@ def shape_error(
 
 
 def user_frame(error: BaseException) -> tuple[CodeType, Span] | None:
-    """The innermost code outside of Cyclotron that an exception went through, and where; None without any."""
+    """The innermost code of the user that an exception went through, and where; None without any."""
     found = None
     trace = error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
-        if not code.co_filename.startswith(_OURS):
+        if not code.co_filename.startswith((*_OURS, _NUMPY)):
             found = code, _span_at(code, trace.tb_lasti, trace.tb_lineno)
         trace = trace.tb_next
     return found
