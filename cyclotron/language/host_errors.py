@@ -26,7 +26,8 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
     Parameters
     ----------
     error : Exception
-        A `RecursionError`, or one of `OF_TYPES` or `OF_VALUES`, caught while a kernel was recorded; those that a function of the user raises, or `raise` or `assert`, are not told.
+        A `RecursionError`, or one of `OF_TYPES` or `OF_VALUES`, caught while a kernel was recorded; those
+        that a function of the user raises, or `raise` or `assert`, are not told.
     source : Source
         The kernel.
     hosts : dict
@@ -66,16 +67,12 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _on(node, source, span)
     ]
     advice = [MEANINGS[name] for name in methods if name in MEANINGS]
-    return TraceError(
-        str(error),
-        code="CYC105",
-        span=span,
-        help=f"{' and '.join(given)}, no array: pass an array, or `cy.spec(...)`, where the kernel takes one"
-        if given
-        else advice[0]
-        if advice
-        else "arrays have no values while a kernel is recorded, and have operators and functions of NumPy",
-    )
+    help = "arrays have no values while a kernel is recorded, and have operators and functions of NumPy"
+    if given:
+        help = (
+            f"{' and '.join(given)}, no array: pass an array, or `cy.spec(...)`, where the kernel takes one"
+        )
+    return _error(str(error), span, help if given else [*advice, help][0])
 
 
 def _is_of_user(node: ast.AST, source: Source) -> bool:
@@ -94,46 +91,36 @@ def _missing_function(error: Exception) -> TraceError | None:
     return refused(".".join(["cy", *inner, str(error.name)])) if package == "cyclotron" else None
 
 
+def _error(message: str, span: Span, help: str, *, code: str = "CYC105") -> TraceError:
+    return TraceError(message, code=code, span=span, help=help)
+
+
 def _of_arguments(error: Exception, span: Span) -> TraceError:
-    return TraceError(
-        str(error),
-        code="CYC105",
-        span=span,
-        help="the function does not take these arguments; those that NumPy's function of this name documents"
-        " are numbers of the host",
+    help = (
+        "the function does not take these arguments; those that NumPy's function of this name documents are"
+        " numbers of the host"
     )
+    return _error(str(error), span, help)
 
 
 def _of_truth_values(error: Exception, span: Span) -> TraceError:
-    return TraceError(
-        str(error).split(", use ", maxsplit=1)[0],
-        code="CYC121",
-        span=span,
-        help="write `~x` instead of `-x`, and `x ^ y` instead of `x - y`; where data choose, both branches"
-        " are recorded",
-    )
+    help = "write `~x` instead of `-x`, and `x ^ y` instead of `x - y`; where data choose, both are recorded"
+    return _error(str(error).split(", use ", maxsplit=1)[0], span, help, code="CYC121")
 
 
 def _of_host(error: Exception, span: Span) -> TraceError:
     said = str(error.args[-1]) if error.args else type(error).__name__
-    return TraceError(
-        f"there is no key {error}" if isinstance(error, KeyError) else said,
-        code="CYC105",
-        span=span,
-        help="Python computes with numbers of the host when the kernel is compiled; data that are divided by"
-        " 0 or too large are infinite or NaN, as in NumPy"
-        if isinstance(error, ArithmeticError)
-        else "Python evaluates this when the kernel is compiled, with values of the host",
-    )
+    said = f"there is no key {error}" if isinstance(error, KeyError) else said
+    help = "Python evaluates this when the kernel is compiled, with values of the host"
+    if isinstance(error, ArithmeticError):
+        help += "; data that are divided by 0 or too large are infinite or NaN, as in NumPy"
+    return _error(said, span, help)
 
 
 def _of_recursion(span: Span) -> TraceError:
-    return TraceError(
-        f"calls stand more than {sys.getrecursionlimit():,} deep in each other, Python's limit",
-        code="CYC116",
-        span=span,
-        help="functions run while the kernel is compiled: write a loop instead of the recursion",
-    )
+    said = f"calls stand more than {sys.getrecursionlimit():,} deep in each other, Python's limit"
+    help = "functions run while the kernel is compiled: write a loop instead of the recursion"
+    return _error(said, span, help, code="CYC116")
 
 
 def _is_within(span: Span, source: Source) -> bool:
@@ -143,13 +130,11 @@ def _is_within(span: Span, source: Source) -> bool:
 
 
 def _of_a_constant(error: Exception, span: Span) -> TraceError:
-    return TraceError(
-        f"an array of the host cannot be assigned: {error}",
-        code="CYC106",
-        span=span,
-        help="programs keep it as it was when they were compiled: sort or fill a copy, e.g. `np.sort(w)`, or"
-        " change it outside of kernels",
+    help = (
+        "programs keep it as it was when they were compiled: sort or fill a copy, e.g. `np.sort(w)`, or"
+        " change it outside of kernels"
     )
+    return _error(f"an array of the host cannot be assigned: {error}", span, help, code="CYC106")
 
 
 def _on(node: ast.expr, source: Source, span: Any) -> bool:

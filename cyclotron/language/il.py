@@ -27,6 +27,7 @@ from cyclotron.language.functions.creation import (
     zeros_like,
 )
 from cyclotron.language.functions.einsum import einsum
+from cyclotron.language.functions.grids import c_, r_
 from cyclotron.language.syntax.annotations import typed
 from cyclotron.language.trace.assign import array, computed, shared
 from cyclotron.language.trace.branches import branches, unconditional
@@ -93,6 +94,7 @@ __all__ = [
     "array",
     "as_it_was",
     "branches",
+    "c_",
     "captured",
     "changed",
     "choose",
@@ -141,6 +143,7 @@ __all__ = [
     "parts",
     "power",
     "prod",
+    "r_",
     "rows",
     "running",
     "select",

@@ -245,9 +245,8 @@ def _limits(top: Any, time_limit: Any, candidates: Any, gap: Any) -> Limits:
     for name, value, least in (("top", top, 1), ("candidates", candidates, 1)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
             raise _unfit(f"`{name}` is {value!r}", "give a number of at least 1")
-    for name, value in (("time_limit", time_limit), ("gap", gap)):
-        is_none = value is None and name == "time_limit"
-        if not is_none and not (isinstance(value, int | float) and value >= 0):
+    for name, value in (("time_limit", 0 if time_limit is None else time_limit), ("gap", gap)):
+        if not (isinstance(value, int | float) and value >= 0):
             raise _unfit(f"`{name}` is {value!r}", "give a number of at least 0")
     return Limits(time_limit, candidates, float(gap))
 

@@ -79,10 +79,7 @@ class Open:
     deal: Deal | None
 
     def __call__(self, store: Store) -> None:
-        store.keep(
-            self.number,
-            partial(Part, program=self.program, tensors=self.tensors, deal=self.deal),
-        )
+        store.keep(self.number, partial(Part, program=self.program, tensors=self.tensors, deal=self.deal))
 
 
 @dataclass(frozen=True)

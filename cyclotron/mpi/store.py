@@ -261,9 +261,7 @@ class Store:
             return array
         if not told:
             raise ExecutionError(
-                f"rank {root}, which was to give the array, failed",
-                code="CYC731",
-                help="it says why",
+                f"rank {root}, which was to give the array, failed", code="CYC731", help="it says why"
             )
         shape, dtype = literal_eval(told.decode())
         return np.broadcast_to(np.zeros((), dtype), shape)

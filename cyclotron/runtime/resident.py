@@ -80,18 +80,13 @@ def resident(
     program = chosen.placed(program, options)
     if chosen.keep is None:
         raise invalid_option(
-            f"the {chosen.name} backend keeps nothing between runs",
-            'use backend="local", "sim" or "mpi"',
+            f"the {chosen.name} backend keeps nothing between runs", 'use backend="local", "sim" or "mpi"'
         )
     handle = Resident(program, chosen.name, chosen.keep(program, options))
     try:
         if bind is not None and not isinstance(bind, Mapping):
-            raise ExecutionError(
-                f"bind={shown(bind)} is no dict",
-                code="CYC743",
-                help="give the inputs of the next run by the outputs that they are, for example"
-                ' bind={"result": "x"}',
-            )
+            help = 'name the inputs of the next run by the outputs that they are, e.g. bind={"result": "x"}'
+            raise invalid_option(f"bind={shown(bind)} is no dict", help)
         for output, name in (bind or {}).items():
             handle.bind(output, name)
     except BaseException:
@@ -308,8 +303,7 @@ class Resident:
 
     def _note(self, what: str, name: str, size: int, messages: int = 0, cycles: int | None = None) -> None:
         entry = self._account.setdefault(
-            (what, name),
-            {"what": what, "name": name, "times": 0, "bytes": 0, "messages": 0, "cycles": 0},
+            (what, name), {"what": what, "name": name, "times": 0, "bytes": 0, "messages": 0, "cycles": 0}
         )
         for field, more in {"times": 1, "bytes": size, "messages": messages, "cycles": cycles or 0}.items():
             entry[field] += more

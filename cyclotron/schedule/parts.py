@@ -52,8 +52,7 @@ class Movement:
         check_name("a tensor", self.tensor)
         if self.kind not in KINDS:
             raise unfit(
-                f"the movement of `{self.tensor}` is {self.kind!r}",
-                help=f"use one of: {', '.join(KINDS)}",
+                f"the movement of `{self.tensor}` is {self.kind!r}", help=f"use one of: {', '.join(KINDS)}"
             )
         object.__setattr__(self, "along", read_indices(f"{self.kind} of `{self.tensor}`", self.along, AXIS))
 

@@ -481,11 +481,8 @@ def pumma(kernel: Kernel, broadcast: str | None = None) -> Schedule:
 def _contraction(kernel: Kernel, recipe: str) -> Equation:
     """Return the only equation that reduces."""
     if not hasattr(kernel, "equations_shape"):
-        raise ScheduleError(
-            f"`{recipe}` got a `{type(kernel).__name__}`",
-            code="CYC304",
-            help="pass the kernel, a function under `@cy.kernel`",
-        )
+        help = "pass the kernel, a function under `@cy.kernel`"
+        raise ScheduleError(f"`{recipe}` got a `{type(kernel).__name__}`", code="CYC304", help=help)
     reducing = [equation for equation in kernel.equations_shape() if equation.reductions]
     if len(reducing) != 1:
         raise _unfit(kernel, recipe, f"{len(reducing) or 'no'} equations with a reduction")

@@ -99,7 +99,7 @@ def all_of_numbers(A):
 def reduction_over_list(A, x):
     X = cy.empty_like(x)
     for i in range(len(x)):
-        X[i] = sum(A[i, k] for k in [0, 2])  # error: CYC112
+        X[i] = sum(A[i, k] for k in reversed(range(i)))  # error: CYC112
     return X
 
 
@@ -115,7 +115,7 @@ def maximum_with_default(A, x):
 def list_in_loop(A, x):
     X = cy.empty_like(x)
     for i in range(len(x)):
-        X[i] = cy.sqrt([A[i, k] for k in range(4)])  # error: CYC112
+        X[i] = cy.sqrt([A[i, k] for k in range(i)])  # error: CYC112
     return X
 
 

@@ -111,6 +111,12 @@ def lengths(A, x):
         cy.norm(A, 1, 1),
         cy.norm(A, np.inf, axis=0, keepdims=True),
         np.linalg.norm(x, -np.inf),
+        np.linalg.norm(x, 0),
+        np.linalg.norm(x, 3),
+        cy.norm(A, 2.5, axis=1),
+        cy.norm(A, "fro"),
+        cy.norm(A, 1, (1, 0), True),
+        cy.norm(A, -np.inf),
     )
 
 

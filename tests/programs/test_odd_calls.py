@@ -53,7 +53,7 @@ def test_limits_of_proofs_are_whole_numbers(limit):
 
 @pytest.mark.parametrize("bind", [True, 1.5, "a", (1,), ["C"], A, object()], ids=str)
 def test_what_is_bound_is_a_dict(bind):
-    assert refused(cy.resident, PROGRAM, bind=bind).code == "CYC743"
+    assert refused(cy.resident, PROGRAM, bind=bind).code == "CYC733"
 
 
 @pytest.mark.parametrize("kind", ODD, ids=str)

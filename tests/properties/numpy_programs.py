@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy_nests import Nest, tiled
-from numpy_values import Expressions, Program, base, fits
+from numpy_values import HELPERS, Expressions, Program, base, fits
 
 
 def draw(seed: str, without: frozenset[str] = frozenset()) -> Program:
@@ -37,6 +37,12 @@ class Writer(Expressions):
         rng = self.rng
         arrays = self.arrays()
         kind = rng.random()
+        if arrays and self.on("masked stores", 0.3):
+            return self.masked(rng.choice(arrays))
+        calls = [name for name in ("helpers", "containers", "norms", "joined") if self.on(name, 0.25)]
+        if arrays and calls:
+            name = rng.choice(arrays)
+            return self.assign_name(self.makers()[rng.choice(calls)](name, self.env[name].shape))
         if arrays and self.on("views", 0.35):
             return self.named_view(rng.choice(arrays), "views")
         if arrays and self.on("views by functions", 0.35):
@@ -51,7 +57,7 @@ class Writer(Expressions):
         name = rng.choice(arrays)
         if kind < 0.55:
             self.assigned.add(name)
-            operator = rng.choice(["+=", "-=", "*=", "+=", "/=", "&=", "|="])
+            operator = rng.choice(["+=", "-=", "*=", "+=", "/=", "&=", "|=", *self.in_place()])
             target = name if self.chance(0.4) else self.target(name)
             return self.add(f"{target} {operator} {self.fitted(np.shape(self.value(target)))}")
         target = self.target(name)
@@ -67,6 +73,15 @@ class Writer(Expressions):
         if text == name:
             text = f"{name}.copy()"
         return self.add(f"{target} = {text}")
+
+    def in_place(self) -> list[str]:
+        return ["**=", "//=", "%="] if "exponents" in self.features else []
+
+    def masked(self, name: str) -> bool:
+        """A number for the elements that a test chooses."""
+        self.assigned.add(name)
+        test = self.rng.choice([f"{name} > 0", f"cy.isnan({name})", f"{name} == {self.scalar()}"])
+        return self.add(f"{name}[{test}] = {self.scalar()}")
 
     def target(self, name: str) -> str:
         part = self.part_of(name)
@@ -262,6 +277,10 @@ class Writer(Expressions):
         self.lines.append(f"    return {', '.join(results)}")
         head = ["@cy.kernel(max_steps=8)", f"def kernel({', '.join(self.arguments)}):"]
         text = "\n".join([*head, *self.lines, ""])
+        called = {head: body for head, body in HELPERS.items() if f"{head.split('(')[0]}(" in text}
+        if any(head.startswith("fourfold") for head in called):
+            called["scaled(x, by=2)"] = HELPERS["scaled(x, by=2)"]
+        text += "".join(f"\n\ndef {head}:\n{body}\n" for head, body in called.items())
         return Program(text, tuple(self.arguments.values()), tuple(self.others.values()), features)
 
     def result(self, name: str) -> str:

@@ -109,7 +109,7 @@ class Namespace:
         self._signs = itertools.cycle(SIGNS[run % len(SIGNS)])  # of zeros that have either, in turn
         self._answers = ([False], [True], [False, True])[min(run, 2)]  # to what is either
         self.has_joined = False  # whether a number that a condition chooses got another dtype
-        self.of_tiles = False  # whether the kernel computes with tiles
+        self.in_dtype_of_tiles = False  # whether numbers beside tiles take their dtype
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(np, name)
@@ -236,9 +236,10 @@ class Namespace:
         return self._blurred(result) if any(np.iscomplexobj(one) for one in operands) else result
 
     def _extreme(self, result: Any, args: Any) -> Any:
-        """A maximum or minimum; beside tiles that of Python's numbers is one, and takes their dtype."""
+        """A maximum or minimum; beside tiles that of Python's numbers takes their dtype, but in plain runs."""
         result = self._either_zero(result)
-        return result.item() if self.of_tiles and not any(hasattr(one, "dtype") for one in args) else result
+        is_number = self.in_dtype_of_tiles and not any(hasattr(one, "dtype") for one in args)
+        return result.item() if is_number else result
 
     def _function(self, function: Callable[..., Any], args: Any, options: Any) -> Any:
         """Some last places; of complex zeros and infinities the C library tells which parts are what."""
@@ -385,7 +386,7 @@ class Namespace:
         signed = function is np.prod and dtype.kind != "c"  # whose parts are sums
         if dtype.kind not in "fc" or (few and function in (np.sum, np.prod, np.mean)):
             return result if signed else self._either_zero(result)
-        whole = [np.abs(a).astype(float) for a in arrays]
+        whole = [np.abs(a.astype(float) if a.dtype.kind in "iu" else a).astype(float) for a in arrays]
         replaced = iter(whole)
         given = [next(replaced) if isinstance(a, np.ndarray | np.generic) else a for a in args]
         terms = max([2, *(a.size for a in arrays)])
@@ -501,7 +502,8 @@ class _WithNoise(_ReadingFirst):
         if isinstance(called, ast.Name) and called.id in ("max", "min") and not node.keywords:
             return _call("_chosen", called, *node.args)
         is_sum = isinstance(called, ast.Name) and called.id == "sum"
-        if (is_sum or ast.unparse(called) == "math.prod") and isinstance(node.args[0], ast.GeneratorExp):
+        is_fold = len(node.args) == 1 and (is_sum or ast.unparse(called) == "math.prod")
+        if is_fold and isinstance(node.args[0], ast.GeneratorExp):
             tests = node.args[0].generators[0].ifs
             if any(isinstance(one, ast.Subscript) for test in tests for one in ast.walk(test)):
                 return _call("_fold_of_some", called, node.args[0])
@@ -588,7 +590,7 @@ def results(
 ) -> tuple[list[Any], frozenset[str], bool]:
     """The results of a run, its warnings, and whether dtypes were joined; raises as NumPy, and Undefined."""
     namespace = Namespace(noise, run, **options)
-    namespace.of_tiles = any(isinstance(one, Tiles) for one in arguments)
+    namespace.in_dtype_of_tiles = run % 2 == 1 and any(isinstance(one, Tiles) for one in arguments)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +49,32 @@ FEATURES = (
     "corner values",
     "powers",
     "tiles",  # loops over the tiles of matrices
+    "helpers",  # functions that the kernel calls
+    "containers",  # of arrays: lists, dicts, sums of them
+    "starts",  # sums with a start
+    "exponents",  # -1, 1.5, numbers of NumPy
+    "norms",
+    "functions by name",  # cy.add(u, v), np.multiply(u, v), decimals
+    "joined",  # r_, full of data, full_like, linspace
+    "masked stores",  # u[u > 0] = 1
 )
+# Functions that kernels call, and their arguments: arrays like the first, or as they are written.
+HELPERS = {
+    "smoothed(x)": "    return (x + cy.roll(x, 1)) / 2",
+    "scaled(x, by=2)": "    return x * by",
+    "restored(x, y)": "    total = x + y\n    return total - x",
+    "positive(x)": "    return cy.where(x > 0, x, 0)",
+    "doubled(x)": "    x = x.copy()\n    x *= 2\n    return x",
+    "changed(x)": "    x[...] = x + 1\n    return x",
+    "counted(x)": "    x = x.copy()\n    for i in range(x.shape[0]):\n        x[i] = x[i] + i\n    return x",
+    "repeated(x, n)": "    for _ in range(n):\n        x = x + x\n    return x",
+    "either(x, y, first=True)": "    if first:\n        return x + y\n    return y",
+    "both(x, y)": "    return x + y, x * y",
+    "larger(x, y)": "    return [cy.maximum(x, y), y]",
+    "twice(x)": "    def once(y):\n        return y + x\n\n    return once(once(x))",
+    "fourfold(x)": "    return scaled(scaled(x), by=2)",
+    "parts(x)": "    return {'low': x - 1, 'high': x + 1}",
+}
 UNARY = [
     "abs",
     "sqrt",
@@ -155,6 +181,8 @@ class Expressions:
         self.loops: list[str] = []
         self.returned: set[int] = set()
         self.hidden: set[str] = set()  # names that end with their loop
+        for head, body in HELPERS.items():
+            exec(f"def {head}:\n{body}\n", self.globals)
 
     def on(self, feature: str, probability: float = 1.0) -> bool:
         return feature in self.features and self.rng.random() < probability
@@ -305,7 +333,11 @@ class Expressions:
         if term != test and self.chance(0.3):
             term = self.rng.choice([f"{name}[k] * k", f"abs({name}[k])", f"{name}[k] + 1"])
         where = f" if {self.rng.choice([test, 'k > 0', 'k != 1'])}" if self.chance(0.25) else ""
-        return f"{kind}({term} for k in range({self.rng.choice([str(size), f'len({name})'])}){where})"
+        terms = f"{term} for k in range({self.rng.choice([str(size), f'len({name})'])}){where}"
+        if kind == "sum" and self.on("starts", 0.6):
+            start = self.rng.choice([f"start={self.literal()}", self.literal(), self.scalar()])
+            return f"sum(({terms}), {start})"
+        return f"{kind}({terms})"
 
     def sum_of_tests(self) -> str:
         def test() -> str:
@@ -399,7 +431,17 @@ class Expressions:
         shape = np.shape(found)
         makers = [self.arithmetic, self.arithmetic, self.arithmetic, self.comparison]
         kind = getattr(found, "dtype", np.dtype(type(found) if found is not None else float)).kind
-        by_feature = {
+        out = {"rounding"} if kind == "c" else set()
+        out |= set() if shape else {"reductions", "along axes", "shifts", "products", "new arrays"}
+        out |= set() if shape else {"helpers", "norms", "joined"}
+        makers += [
+            maker for name, maker in self.makers().items() if name in self.features - out for _ in range(2)
+        ]
+        return rng.choice(makers)(a, shape)
+
+    def makers(self) -> dict[str, Callable[[str, tuple[int, ...]], str]]:
+        """By feature, the function that writes an expression with an array."""
+        return {
             "functions": self.function,
             "rounding": self.rounded,
             "where": self.where,
@@ -413,13 +455,13 @@ class Expressions:
             "powers": self.power,
             "views by functions": self.view_by_function,
             "python extrema": self.extremum,
+            "helpers": self.helped,
+            "containers": self.contained,
+            "exponents": self.exponent,
+            "norms": self.norm,
+            "functions by name": self.by_name,
+            "joined": self.joined,
         }
-        out = {"rounding"} if kind == "c" else set()
-        out |= set() if shape else {"reductions", "along axes", "shifts", "products", "new arrays"}
-        makers += [
-            maker for name, maker in by_feature.items() if name in self.features - out for _ in range(2)
-        ]
-        return rng.choice(makers)(a, shape)
 
     def arithmetic(self, a: str, shape: tuple[int, ...]) -> str:
         b = self.scalar() if self.chance(0.35) else self.fitted(shape)
@@ -565,6 +607,80 @@ class Expressions:
             if a in self.env:
                 choices += [f'cy.einsum("ij->ji", {a})'] * 3
                 choices += [f'cy.einsum("ii->i", {a})'] * 3 * (shape[0] == shape[1])
+        return self.rng.choice(choices)
+
+    def helped(self, a: str, shape: tuple[int, ...]) -> str:
+        """A call of a function of the text."""
+        head = self.rng.choice([*HELPERS])
+        name, _ = head.split("(")
+        given = [a]
+        if "y" in head:
+            given.append(self.fitted(shape))
+        if name == "repeated":
+            given.append(self.rng.choice(["2", "0", "3"]))
+        if "=" in head and self.chance(0.5):
+            given.append("first=False" if name == "either" else f"by={self.scalar()}")
+        if name == "changed":
+            given = [f"({a}).copy()"]
+        after = {"both": ["[0]", "[1]"], "larger": ["[0]", "[-1]"], "parts": ["['low']", "['high']"]}
+        return f"{name}({', '.join(given)}){self.rng.choice(after.get(name, ['']))}"
+
+    def contained(self, a: str, shape: tuple[int, ...]) -> str:
+        """An array that a list, tuple or dict of some has, or their sum."""
+        b, n = self.fitted(shape), self.rng.choice(["0", "1", "-1"])
+        return self.rng.choice(
+            [
+                f"[{a}, {b}][{n}]",
+                f"({a}, {b})[{n}]",
+                f"{{'p': {a}, 'q': {b}}}['{self.rng.choice('pq')}']",
+                f"{{n: {a} * n for n in range(3)}}[{self.rng.choice('012')}]",
+                f"[one * 2 for one in ({a}, {b})][{n}]",
+                f"sum([{a}, {b}])",
+                f"sum([{a}, {b}], {self.scalar()})",
+                f"sum(one * 2 for one in ({a}, {b}))",
+                f"sum(one * other for one, other in zip(({a}, {b}), ({b}, 2)))",
+            ]
+        )
+
+    def exponent(self, a: str, shape: tuple[int, ...]) -> str:
+        by = self.rng.choice(["-1", "-1.0", "1.5", "-2", "4", "5", "np.float32(0.5)", "np.int8(2)", "-0.5"])
+        if self.chance(0.3):
+            return f"cy.power({a}, {by})"
+        return f"({a}) ** {by}" if self.chance(0.8) else f"{self.rng.choice(['2', '2.0', '-1'])} ** ({a})"
+
+    def norm(self, a: str, shape: tuple[int, ...]) -> str:
+        if len(shape) == 1:
+            return f"cy.norm({a}, {self.rng.choice(['1', '2', 'cy.inf', '-cy.inf', '0', '3'])})"
+        axis = f"axis={self.rng.randrange(len(shape))}"
+        options = ["'fro'", axis, f"1, {axis}", f"cy.inf, {axis}", f"{axis}, keepdims=True"]
+        return f"cy.norm({a}, {self.rng.choice(options)})" if len(shape) == 2 else f"cy.norm({a})"
+
+    def by_name(self, a: str, shape: tuple[int, ...]) -> str:
+        names = ["add", "subtract", "multiply", "true_divide", "floor_divide", "remainder", "fmax", "fmin"]
+        names += ["greater", "less_equal", "equal", "not_equal", "copysign", "heaviside", "float_power"]
+        if self.chance(0.2):
+            decimals = self.rng.choice(["0", "1", "2", "-1"])
+            return f"cy.round({a}, {decimals})" if self.chance(0.5) else f"({a}).round({decimals})"
+        if self.chance(0.2):
+            return f"np.{self.rng.choice(['cumsum', 'cumprod'])}({a}{self.axis(shape)})"
+        if self.chance(0.2):
+            one = self.rng.choice(["negative", "positive", "fabs", "trunc", "rint", "deg2rad", "signbit"])
+            return f"np.{one}({a})"
+        return f"np.{self.rng.choice(names)}({a}, {self.fitted(shape)})"
+
+    def joined(self, a: str, shape: tuple[int, ...]) -> str:
+        n = self.rng.choice(["2", "3"])
+        dtype = self.rng.choices(DTYPES, WEIGHTS)[0]  # without one, numbers have that of the kernel's inputs
+        choices = [
+            f"cy.full({n}, {self.scalar()}, dtype={dtype!r})",
+            f"cy.full_like({a}, {self.scalar()})",
+            f"cy.linspace(0, 1, {n})",
+        ]
+        choices += [f"np.broadcast_to({a}, {(2, *shape)})"]
+        choices += [f"cy.stack(({a}, {self.fitted(shape)}))", f"np.expand_dims({a}, 0)", f"np.ravel({a})"]
+        choices += [f"cy.repeat({a}, 2{self.axis(shape)})", f"np.tile({a}, 2)", f"({a}).reshape(-1)"]
+        if len(shape) == 1:
+            choices += [f"np.r_[{a}, {self.scalar()}]", f"np.r_[{self.scalar()}, {a}, {a}]"] * 2
         return self.rng.choice(choices)
 
     def test(self) -> str:

@@ -23,6 +23,7 @@ from cyclotron.language.values.operators import named_dtype
 from cyclotron.language.values.region import box
 from cyclotron.language.values.scalar_type import check_accumulator, counted_dtype, sum_dtype
 from cyclotron.language.values.source_span import here
+from cyclotron.support.arguments import shown
 from cyclotron.support.dtypes import ADDED, kind_of
 
 _KINDS = {"sum": "sum", "max": "maximum", "min": "minimum", "any": "sum", "all": "product", "prod": "product"}
@@ -267,17 +268,25 @@ def std(
     return apply("sqrt", var(a, axis, dtype, ddof=ddof, keepdims=keepdims))
 
 
+# Norms of matrices by their sums along an axis: which of the two axes, and whether the largest counts.
+_OF_MATRICES = {1: (0, True), -1: (0, False), np.inf: (1, True), -np.inf: (1, False)}
+
+
 @numpy_function(np.linalg.norm, or_numpy=False, role="whole arrays")
-def norm(x: Any, ord: float | None = None, axis: Any = None, keepdims: bool = False) -> Any:
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """The length of a vector; of a matrix the root of the sum of the squares of its elements (Frobenius).
+
+    Norms of matrices by singular values are not known.
 
     Parameters
     ----------
     x : ndarray
         Any shape and dtype; without `axis` all elements count, unless `ord` is given.
-    ord : {None, 1, 2, inf, -inf}
-        Of vectors: None and 2 for the length, 1 for the sum of the absolute values, inf for the largest of
-        them and -inf for the least.
+    ord : {None, "fro"} or number
+        Of vectors: None and 2 for the length, inf for the largest absolute value and -inf for the least, 0
+        for how many are not 0, another number p for ``sum(abs(x) ** p) ** (1 / p)``. Of matrices: None and
+        "fro", 1 for the largest sum of the absolute values of a column, inf for that of a row, -1 and -inf
+        for the least of them.
     axis : int or pair of int, optional
         The axis of the vectors, or those of the matrices.
     keepdims : bool
@@ -291,7 +300,7 @@ def norm(x: Any, ord: float | None = None, axis: Any = None, keepdims: bool = Fa
     Raises
     ------
     ShapeError
-        CYC122 for another `ord`, or one with several axes.
+        CYC122 for another `ord`, or more axes.
 
     Examples
     --------
@@ -306,20 +315,29 @@ def norm(x: Any, ord: float | None = None, axis: Any = None, keepdims: bool = Fa
             return np.linalg.norm(np.ravel(x))
         return np.linalg.norm(x, ord, axis, keepdims)
     folded = axes_of(axis, x.ndim, "norm")
-    if axis is not None and len(folded) not in (1, 2):
+    ord = ord.item() if isinstance(ord, np.generic) else ord  # powers keep the dtype
+    ord = None if isinstance(ord, str) and ord in ("f", "fro") and len(folded) == 2 else ord
+    allowed = axis is None or len(folded) in (1, 2)
+    if ord is not None:
+        number = isinstance(ord, int | float) and ord == ord
+        allowed = number and (len(folded) == 1 or (len(folded) == 2 and ord in _OF_MATRICES))
+    if not allowed:
         raise unfit(
-            f"`norm` is taken over {len(folded)} axes",
-            "name one axis, that of vectors, or two, those of matrices",
-        )
-    if ord not in (None, 1, 2, np.inf, -np.inf) or (ord is not None and len(folded) != 1):
-        raise unfit(
-            f"`norm` has ord={ord!r} over {len(folded)} axes",
-            "of vectors there are 1, 2, inf and -inf, e.g. `cy.norm(A, ord=1, axis=0)`",
+            f"`norm` has ord={shown(ord)} over {len(folded)} axes",
+            'of vectors any number, of matrices 1, -1, inf, -inf and "fro", e.g. `cy.norm(A, ord=1, axis=0)`',
         )
     dtype = "float64" if kind_of(x.dtype) in "biu" or x.dtype_name in ADDED else x.dtype_name
     x = x if x.dtype_name == dtype else x.astype(dtype)
-    if ord not in (None, 2):
+    if ord is not None and len(folded) == 2:
+        summed, largest = _OF_MATRICES[ord]
+        sums = fold("sum", abs(x), (folded[summed],), True)
+        return fold("max" if largest else "min", sums, folded, keepdims)
+    if ord == 0:
+        return fold("sum", (x != 0).astype(abs(x).dtype_name), folded, keepdims)
+    if ord in (1, np.inf, -np.inf):
         return fold("sum" if ord == 1 else "max" if ord == np.inf else "min", abs(x), folded, keepdims)
+    if ord not in (None, 2):
+        return fold("sum", abs(x) ** ord, folded, keepdims) ** (1.0 / ord)
     if dtype != sum_dtype(dtype) and axis is None and (ord is None or x.ndim == 1):
         x = x.astype(sum_dtype(dtype))  # of all elements NumPy takes a product of vectors, rounded once
     squares = x.real * x.real + x.imag * x.imag if kind_of(x.dtype) == "c" else x * x

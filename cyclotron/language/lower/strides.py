@@ -5,10 +5,7 @@ from __future__ import annotations
 import math
 
 from cyclotron.language.values.affine import Affine, Constraint, Index, Region
-from cyclotron.language.values.nodes import (
-    Reduce,
-    substitute_indices,
-)
+from cyclotron.language.values.nodes import Reduce, substitute_indices
 
 
 def has_residue(region: Region, index: Index) -> bool:

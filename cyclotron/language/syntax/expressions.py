@@ -12,7 +12,7 @@ from types import FunctionType, ModuleType
 import numpy as np
 
 from cyclotron.language.functions.elementwise import where
-from cyclotron.language.syntax.items import Items, Replaced, items_of, strictness
+from cyclotron.language.syntax.items import Items, Replaced, is_container, items_of, strictness
 from cyclotron.language.syntax.names import Names
 from cyclotron.language.syntax.purity import impure_error, is_impure
 from cyclotron.language.syntax.source import MISSING, Source, lookup
@@ -28,6 +28,7 @@ _REDUCTIONS: Mapping[object, str] = {
     builtins.any: "any",
     builtins.all: "all",
 }
+_JOINS: Mapping[object, str] = {np.r_: "r_", np.c_: "c_"}
 _OBSERVERS = (str, repr, ascii, format, type)
 """Functions that tell of a value more than a number has: its text, its class."""
 _CHANGES_OF_HOST = ("pop", "popitem", "popleft", "setdefault")
@@ -116,8 +117,11 @@ class Expressions(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         """An entry of a container of the host may be an array of the host."""
         at_index, base = self._names.is_symbolic(node.slice), node.value
+        joins = lookup(_JOINS, self._source.meaning(base))
         result = self._generic(node)
         assert isinstance(result, ast.Subscript)
+        if joins:
+            result.value = located(ast.Attribute(name(self._il), joins, ast.Load()), base)
         key = _key(node.slice)
         if isinstance(node.ctx, ast.Load) and key is not None:
             return self._captured(result, key)
@@ -391,7 +395,11 @@ class Expressions(ast.NodeTransformer):
         self, node: ast.Call, kind: str, generator: ast.GeneratorExp | ast.ListComp
     ) -> ast.expr:
         recorded = any(self._is_range(one) or self._of_arrays(one) for one in generator.generators)
-        if not recorded and not self._indices:
+        if not recorded and not self._over_indices(generator.generators):
+            if kind in ("max", "min") and len(node.args) == 1 and not node.keywords:
+                values = ast.ListComp(elt=generator.elt, generators=generator.generators)
+                terms = ast.Starred(self.visit(ast.copy_location(values, generator)), ast.Load())
+                return self._call(node, f"{kind}imum", [terms])
             return self._generic(node)  # over host values
         starts = [*node.args[1:], *(word.value for word in node.keywords if word.arg == "start")]
         others = [word for word in node.keywords if word.arg != "start"]
@@ -411,7 +419,7 @@ class Expressions(ast.NodeTransformer):
         return self._call(node, "multiplied", both)
 
     def _comprehension(self, node: ast.expr, generators: Sequence[ast.comprehension]) -> ast.expr:
-        if self._indices:
+        if self._over_indices(generators):
             raise self._source.error(
                 node,
                 "CYC112",
@@ -421,6 +429,11 @@ class Expressions(ast.NodeTransformer):
         targets = [part.id for g in generators for part in walk(g.target) if isinstance(part, ast.Name)]
         with self._bound(targets, symbolic=False):
             return self._generic(node)
+
+    def _over_indices(self, clauses: Sequence[ast.comprehension]) -> bool:
+        """Return whether the iterations of clauses may depend on the indices of loops around them."""
+        values = [clause.iter for clause in clauses if self._names.is_symbolic(clause.iter)]
+        return bool(self._indices) and not all(is_container(self._source, one) for one in values)
 
     def _generic(self, node: ast.expr) -> ast.expr:
         result: ast.expr = self.generic_visit(node)  # type: ignore[assignment]

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from cyclotron.language.syntax.source import MISSING, Source
 from cyclotron.language.syntax.trees import copied, located, name, walk
 
+_DISPLAYS = (ast.Tuple, ast.List, ast.Dict, ast.ListComp, ast.DictComp)
+
 
 @dataclass(frozen=True)
 class Items:
@@ -54,6 +56,8 @@ class Items:
 
 def items_of(source: Source, target: ast.expr, values: ast.expr) -> list[Items] | None:
     """The parts of a loop's target, from left to right; None for loops of another form."""
+    if is_container(source, values):
+        return None
     function = source.meaning(values.func) if isinstance(values, ast.Call) else MISSING
     given = values.args if isinstance(values, ast.Call) else []
     words = values.keywords if isinstance(values, ast.Call) else []
@@ -75,6 +79,24 @@ def items_of(source: Source, target: ast.expr, values: ast.expr) -> list[Items] 
         found = [items_of(source, *pair) for pair in zip(parts, given, strict=True)]
         return [one for items in found if items for one in items] if all(found) else None
     return [Items(target, values)] if isinstance(target, ast.Name) else None
+
+
+def is_container(source: Source, values: ast.expr) -> bool:
+    """Return whether they are a list, tuple or dict of the text, counted, zipped or held by a name."""
+    if isinstance(values, ast.Name):
+        parts = [*walk(source.node)]
+        kept = [
+            one.targets for one in parts if isinstance(one, ast.Assign) and isinstance(one.value, _DISPLAYS)
+        ]
+        own = [one for one in parts if isinstance(one, ast.Name) and one.id == values.id]
+        stores = [one for one in own if isinstance(one.ctx, ast.Store)]
+        return bool(stores) and all([one] in kept for one in stores)
+    if not isinstance(values, ast.Call):
+        return isinstance(values, _DISPLAYS)
+    if isinstance(values.func, ast.Attribute) and values.func.attr in ("values", "items", "keys"):
+        return is_container(source, values.func.value)
+    of_parts = source.meaning(values.func) in (builtins.enumerate, builtins.zip, builtins.reversed)
+    return of_parts and any(is_container(source, part) for part in values.args)
 
 
 def _numbers(target: ast.Name, values: ast.expr, bounds: list[ast.expr]) -> list[Items] | None:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from cyclotron.language.syntax import carried_names
 from cyclotron.language.syntax.assignments import computed
-from cyclotron.language.syntax.items import Items, Replaced, items_of, strictness
+from cyclotron.language.syntax.items import Items, Replaced, is_container, items_of, strictness
 from cyclotron.language.syntax.jumps import is_break, jumps, without_continue
 from cyclotron.language.syntax.loop_sums import loop_sums
 from cyclotron.language.syntax.names import assigned_names
@@ -49,7 +49,7 @@ def for_loop(state: RewriteState, node: ast.For) -> list[ast.stmt]:
             f"the loop counts `{state.source.text_of(node.iter)}`, whose bounds depend on indices",
             "write `for j in range(...)`, and what is counted by its index, e.g. `k = j - start`",
         )
-    if isinstance(node.iter, (ast.Tuple, ast.List)) or not state.arrays.may_be_array(node.iter):
+    if is_container(state.source, node.iter) or not state.arrays.may_be_array(node.iter):
         return _unrolled(state, node)
     if taken is not None:
         return _over_arrays(state, node, taken)

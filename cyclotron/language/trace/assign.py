@@ -151,7 +151,7 @@ def array(value: Any, *, name: str) -> Any:
             tensor.owner.bind({tensor: name}, {tensor: (value.viewed,)}, first, is_view=True)
         return tensor
     if isinstance(value, SymbolicTensor) and value.is_number:
-        return array(value.copy(), name=name)
+        return array(value.expression(), name=name)
     if isinstance(value, Ragged):
         return value.kept(lambda whole: new_array(whole, name))
     if isinstance(value, tuple):

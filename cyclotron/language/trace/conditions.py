@@ -114,8 +114,13 @@ def taken(value: Callable[[], object], test: Element | Condition | None, *, hold
 
 def without_changes(value: Callable[[], _Value], where: str, instead: str) -> _Value:
     """Evaluate what changes no array, as a kernel may that is called in it; else raise CYC104."""
-    before = [(tensor, tensor.assigned) for tensor in active_trace().tensors]
-    result = value()
+    trace = active_trace()
+    before = [(tensor, tensor.assigned) for tensor in trace.tensors]
+    trace.open_parts += 1
+    try:
+        result = value()
+    finally:
+        trace.open_parts -= 1
     for tensor, assigned in before:
         if tensor.assigned != assigned:
             raise trace_error(

@@ -61,7 +61,7 @@ class CarriedNumber:
             dtype = self.type.dtype
             self.scalar = trace.declare(name, (), None, dtype, 0, anywhere=True, variable=name)
         else:
-            self.scalar = new_array(operand(value).copy(), name)
+            self.scalar = new_array(operand(value).expression(), name)
 
     def __getitem__(self, key: tuple[()]) -> Any:
         return retyped(self.scalar.at(()), self.type) if self.has_started else self._before
@@ -70,7 +70,7 @@ class CarriedNumber:
         """The number as it is now, in a scalar of its own."""
         if not self.has_started:
             return self
-        return _Snapshot(retyped(new_array(self.scalar.copy(), self.name).at(()), self.type))
+        return _Snapshot(retyped(new_array(self.scalar.expression(), self.name).at(()), self.type))
 
     def takes(self, value: SymbolicArray) -> bool:
         """Return whether it can be what an iteration makes of it; if not, note what type that is.
@@ -208,7 +208,7 @@ def loop_carried(value: Any, *, name: str, is_number: bool = False, in_place: bo
             f" loop, of the dtype that it gets, e.g. `{name} = cy.full((), {name}, dtype=...)`",
         )
     held = operand(value)
-    tensor = new_array(held.copy(), name)
+    tensor = new_array(held.expression(), name)
     tensor.is_number = is_scalar
     trace.bind({tensor: name}, {tensor: (held_tensor(held),)}, first)
     return tensor
@@ -264,7 +264,7 @@ def keep_values(pairs: Mapping[str, tuple[Any, Any]], **options: Any) -> None:
     }
     changed = {one: target for one, (target, value) in pairs.items() if not _is_kept(value, target)}
     if len(changed) > 1:  # what one name keeps may be what another one had
-        values |= {one: new_array(values[one].copy(), f"{one}_next", one) for one in changed}
+        values |= {one: new_array(values[one].expression(), f"{one}_next", one) for one in changed}
     for one, target in changed.items():
         target[...] = values[one]
     if pairs:

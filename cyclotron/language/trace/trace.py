@@ -84,6 +84,8 @@ class Trace:
         The indices of first iterations that are recorded apart.
     open_terms : int
         Number of reductions whose terms are being recorded.
+    open_parts : int
+        Number of those terms, and of values of conditional expressions, that are being recorded.
     """
 
     kernel: str
@@ -108,6 +110,7 @@ class Trace:
     types_found: dict[tuple[Span, str], ScalarType] = field(default_factory=dict)
     once: set[Index] = field(default_factory=set)
     open_terms: int = 0
+    open_parts: int = 0
 
     def count_repeat(self, what: str) -> None:
         """Count an iteration or a call that records its statements anew: there are bounds on all of them."""

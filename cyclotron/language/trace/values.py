@@ -54,66 +54,40 @@ _NEUTRAL = {"sum": 0, "product": 1}
 _NUMBERS = (bool, int, float, complex, np.generic, Affine)
 
 
-def sum(
-    name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
-) -> Any:
+def sum(name: str, start: object, stop: object, body: Body, **options: Any) -> Any:
     """The sum of ``body(k)`` over ``range(start, stop, step)`` where ``where(k)``; 0 over nothing."""
-    return _reduce("sum", name, (start, stop, step), _counted(body), where)
+    return _reduce("sum", name, start, stop, _counted(body), **options)
 
 
-def prod(
-    name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
-) -> Any:
+def prod(name: str, start: object, stop: object, body: Body, **options: Any) -> Any:
     """The product of ``body(k)`` over ``range(start, stop, step)`` where ``where(k)``; 1 over nothing."""
-    return _reduce("product", name, (start, stop, step), _counted(body), where)
+    return _reduce("product", name, start, stop, _counted(body), **options)
 
 
-def max(
-    name: str,
-    start: object,
-    stop: object,
-    body: Body,
-    *,
-    where: Body | None = None,
-    step: object = 1,
-    skip_empty: bool = False,
-) -> Any:
+def max(name: str, start: object, stop: object, body: Body, **options: Any) -> Any:
     """The maximum of ``body(k)`` over ``range(start, stop, step)`` where ``where(k)``; never over nothing.
 
     With `skip_empty`, whose body is another maximum, over those ``k`` only where that is not over nothing.
     """
-    return _reduce("maximum", name, (start, stop, step), body, where, skip_empty)
+    return _reduce("maximum", name, start, stop, body, **options)
 
 
-def min(
-    name: str,
-    start: object,
-    stop: object,
-    body: Body,
-    *,
-    where: Body | None = None,
-    step: object = 1,
-    skip_empty: bool = False,
-) -> Any:
+def min(name: str, start: object, stop: object, body: Body, **options: Any) -> Any:
     """The minimum of ``body(k)`` over ``range(start, stop, step)`` where ``where(k)``; never over nothing.
 
     With `skip_empty`, whose body is another minimum, over those ``k`` only where that is not over nothing.
     """
-    return _reduce("minimum", name, (start, stop, step), body, where, skip_empty)
+    return _reduce("minimum", name, start, stop, body, **options)
 
 
-def any(
-    name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
-) -> Any:
+def any(name: str, start: object, stop: object, body: Body, **options: Any) -> Any:
     """Return whether ``body(k)`` holds for some ``k`` in ``range(start, stop, step)``; False over nothing."""
-    return _of_booleans("any", _reduce("sum", name, (start, stop, step), _tested(body), where))
+    return _of_booleans("any", _reduce("sum", name, start, stop, _tested(body), **options))
 
 
-def all(
-    name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
-) -> Any:
+def all(name: str, start: object, stop: object, body: Body, **options: Any) -> Any:
     """Return whether ``body(k)`` holds for each ``k`` in ``range(start, stop, step)``; True over nothing."""
-    return _of_booleans("all", _reduce("product", name, (start, stop, step), _tested(body), where))
+    return _of_booleans("all", _reduce("product", name, start, stop, _tested(body), **options))
 
 
 def choose(test: object, then: Callable[[], object], other: Callable[[], object]) -> object:
@@ -159,10 +133,7 @@ def _decided(test: Element | Condition | bool) -> Element | Condition | bool:
 
 
 def select(
-    function: Callable[..., object],
-    test: object,
-    then: Callable[[], object],
-    other: Callable[[], object],
+    function: Callable[..., object], test: object, then: Callable[[], object], other: Callable[[], object]
 ) -> object:
     """``cy.where(test, then(), other())``, each of which is computed where the test on indices leaves it."""
     test = tested(test)
@@ -309,7 +280,7 @@ def outputs(**tensors: object) -> dict[str, Tensor]:
         unchanged = tensor.is_input and tensor not in {statement.target for statement in trace.statements}
         again = builtins.any(tensor is other for other in result.values())
         if unchanged or again or (tensor.is_input and tensor.name != name):  # inputs keep their names
-            tensor = new_array(tensor.copy(), name)
+            tensor = new_array(tensor.expression(), name)
         is_taken = builtins.any(
             t.is_input and t.unique_name == name and t is not tensor for t in trace.tensors
         )
@@ -399,6 +370,8 @@ def power(base: object, exponent: object) -> object:
 
 
 def _extremum(op: str, values: tuple[object, ...]) -> object:
+    if len(values) == 1:
+        return values[0]
     largest = op == "maximum"
     of_indices = builtins.any(isinstance(value, (Affine, Extremum, Piecewise, Condition)) for value in values)
     bounds = builtins.all(_forms(value, largest) is not None for value in values)  # perhaps of a range
@@ -455,12 +428,20 @@ def _forms(value: object, largest: bool) -> tuple[Affine, ...] | None:
 
 
 def _reduce(
-    kind: str, name: str, bounds: tuple[object, ...], body: Body, where: Body | None, skip_empty: bool = False
+    kind: str,
+    name: str,
+    start: object,
+    stop: object,
+    body: Body,
+    *,
+    where: Body | None = None,
+    step: object = 1,
+    skip_empty: bool = False,
 ) -> Any:
     trace = active_trace()
     span = here()
     index = trace.new_index(name, hides=True)
-    value, region = range_domain(index, bounds)
+    value, region = range_domain(index, (start, stop, step))
     trace.open_loop(index, region)
     made = len(trace.statements)
     trace.open_terms += 1

@@ -251,11 +251,16 @@ class SymbolicArray(Array):
 
     def __pos__(self) -> SymbolicArray:
         positive(self)
-        return self.copy()
+        return self.expression()
 
     def copy(self) -> SymbolicArray:
-        """A new array of the elements."""
-        return LazyArray(self.shape, self.dtype_name, self.at, (self,))
+        """A new array of the elements, which also functions that the kernel calls may change."""
+        copied = self.expression()
+        return copied if active_recorder().open_parts or not self.shape else materialized(copied)
+
+    def expression(self) -> LazyArray:
+        """Its elements, where no array holds them yet."""
+        return LazyArray(self.shape, self.dtype_name, self.at, (self,), label="copy")
 
     def fill(self, value: object) -> None:
         """Assign one value to all elements."""

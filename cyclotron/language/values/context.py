@@ -21,9 +21,12 @@ class Recorder(Protocol):
         All assignments so far, in the order in which Python runs them.
     open_terms : int
         Number of reductions whose terms are being recorded: no array is made there.
+    open_parts : int
+        Number of those terms, and of values of conditional expressions: copies are expressions there.
     """
 
     open_terms: int
+    open_parts: int
 
     @property
     def statements(self) -> Sequence[Any]: ...

@@ -34,6 +34,12 @@ def _scalar(value: Any) -> Any:
     return bare if isinstance(value, ChosenValue) else bare[()]
 
 
+def _in_dtype_of(tile: Any, other: Any) -> Any:
+    """A number beside a tile, which is changed in its own dtype; other values as they are."""
+    is_number = tile.ndim and isinstance(other, np.ndarray | np.generic) and not other.ndim
+    return other.astype(tile.dtype) if is_number and np.can_cast(other, tile.dtype, "same_kind") else other
+
+
 def _of_scalars(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     """An operator that NumPy's scalars have: its powers, NaN and warnings are not those of arrays."""
     operate = getattr(operator, f"__{name}__")
@@ -41,7 +47,7 @@ def _of_scalars(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]
 
     def of_values(self: Any, other: Any) -> Any:
         if self.ndim or not isinstance(other, (np.ndarray, np.generic, int, float, complex)):
-            return of_arrays(self, other)
+            return of_arrays(self, _in_dtype_of(self, other))
         pair = _scalar(self), _scalar(other)
         result = operate(*(pair[::-1] if reflected else pair))
         return result if np.ndim(result) else np.asarray(result).view(Value)
@@ -65,7 +71,7 @@ def _in_place(op: str) -> Callable[[Any, Any], Any]:
     def changed(self: Any, other: Any) -> Any:
         if not self.ndim:
             return NotImplemented
-        return of_arrays(self.view(np.ndarray).copy(), other).view(Value)
+        return of_arrays(self.view(np.ndarray).copy(), _in_dtype_of(self, other)).view(Value)
 
     return changed
 
