@@ -36,8 +36,11 @@ constexpr std::size_t long_kernel = 900;
 constexpr double few_cycles = 300;
 /// One whose candidates cost so much runs on one PE first: that costs less, and tells what is worth to be tried.
 constexpr std::size_t costly_kernel = 200;
-/// Operations of integer sets for that: some tenths of a second.
-constexpr unsigned long most_operations_of_one_pe = 8'000'000;
+/// Operations of integer sets for that: some tenths of a second. A kernel that needs more has it in as many as a whole
+/// analysis may take, and little else is tried: without it values on long ways and unlikely placements take minutes.
+constexpr unsigned long most_operations_of_one_pe = 8'000'000, most_operations_of_very_long = 40'000'000;
+/// For all others of a costly kernel that one PE refuses: they rarely compile.
+constexpr unsigned long most_operations_without_one_pe = 12'000'000;
 /// The same where no default compiles, of any kernel.
 constexpr std::size_t most_in_need = 64;
 /// Of one placement: other orders of time rarely help.
@@ -127,19 +130,21 @@ class DefaultSearch {
 
   Expected<Compiled, Refusal> run() {
     if (cost_ >= costly_kernel) {
-      const poly::EffortBudget budget(most_operations_of_one_pe);
-      try_one_pe_in_full();
+      try_one_pe_within(most_operations_of_one_pe);
+      is_very_long_ = first_refusal_ && first_refusal_->obstacle() == Obstacle::effort;
+      if (choices_.empty()) budget_ = std::min(budget_, least_candidates_of_long);
+      if (is_very_long_) try_one_pe_within(most_operations_of_very_long);
       has_one_pe_ = !choices_.empty();
-      if (!has_one_pe_) budget_ = std::min(budget_, least_candidates_of_long);
       first_refusal_.reset();  // others say more
     }
-    find_first();
-    if (choices_.empty()) try_routes();
-    if (choices_.empty()) try_turns();
-    if (choices_.empty()) {
-      const poly::EffortBudget budget(most_operations_in_need);
-      try_one_pe_in_full();
+    {
+      std::optional<poly::EffortBudget> budget;
+      if (cost_ >= costly_kernel && !has_one_pe_) budget.emplace(most_operations_without_one_pe);
+      find_first();
+      if (choices_.empty()) try_routes();
+      if (choices_.empty()) try_turns();
     }
+    if (choices_.empty() && cost_ < costly_kernel) try_one_pe_within(most_operations_in_need);
     if (choices_.empty()) {
       if (!first_refusal_) std::rethrow_exception(misfit_);
       return *first_refusal_;
@@ -194,7 +199,8 @@ class DefaultSearch {
       try_defaults();
     }
     try_defaults();
-    if (choices_.empty()) try_others(tried() + most_in_need, [](const schedule::Placement&) { return true; });
+    const auto in_need = is_very_long_ ? budget_ : most_in_need;
+    if (choices_.empty()) try_others(tried() + in_need, [](const schedule::Placement&) { return true; });
   }
 
   [[nodiscard]] unsigned long operations_of_routes() const {
@@ -208,7 +214,7 @@ class DefaultSearch {
     for (const auto& placement : placements_.defaults) {
       if (is_found() || !is_promising(placement)) return;
       try_placement(placement, cost_ < long_kernel ? no_limit : most_of_one);
-      if (is_found() || !is_far(placement)) continue;
+      if (is_found() || is_very_long_ || !is_far(placement)) continue;
       const poly::EffortLimit limit(operations_of_routes());
       try_order(placement, most_of_one, true);
     }
@@ -266,6 +272,11 @@ class DefaultSearch {
     if (one != nullptr && is_promising(*one)) try_placement(*one, most_of_one);
   }
 
+  void try_one_pe_within(unsigned long operations) {
+    const poly::EffortBudget budget(operations);
+    try_one_pe_in_full();
+  }
+
   /// In all orders of its loops, whatever its analysis takes.
   void try_one_pe_in_full() {
     const auto* one = one_pe();
@@ -286,6 +297,7 @@ class DefaultSearch {
 
   /// The usual default and the best of the placements that links are missing for, where they promise more than the choices.
   void try_routes() {
+    if (is_very_long_) return;
     const poly::EffortLimit limit(most_operations_of_routes);
     const auto most = cost_ < long_kernel ? most_routed : most_routed_of_long;
     std::ranges::stable_sort(refused_, {}, [&](const Refused& refused) {
@@ -311,6 +323,7 @@ class DefaultSearch {
 
   /// The defaults with all that is legal: in need.
   void try_turns() {
+    if (is_very_long_) return;
     const poly::EffortBudget budget(most_operations_in_need);
     for (const auto& placement : placements_.defaults) {
       if (!is_far(placement)) continue;
@@ -539,6 +552,7 @@ class DefaultSearch {
   std::set<Key> far_;    ///< Of these, those for which links were missing.
   std::vector<Choice> choices_;
   bool has_one_pe_ = false;  ///< First.
+  bool is_very_long_ = false;
   std::vector<Refused> refused_;
   std::vector<std::vector<std::string>> unreachable_, unroutable_;  ///< Spaces that are refused.
   std::optional<Refusal> first_refusal_;

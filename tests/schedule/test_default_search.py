@@ -254,3 +254,26 @@ def test_the_choice_is_the_same_each_time():
     for name in ("attention", "quotient_totals", "lstm"):
         schedules = {str(cy.kernel(CASES[name][2]).compile(*specs(name)).schedule) for _ in range(2)}
         assert len(schedules) == 1
+
+
+def test_a_kernel_that_no_placement_but_one_pe_runs_has_time_for_its_analysis():
+    @cy.kernel
+    def steps(u, v):
+        part = v[::-2, 0:]
+        v *= u
+        part[...] = part.copy()
+        corner = part[-1:, -1:]
+        part[...] += v[1:3, 0:4]
+        spread = (v.T.std() if cy.all(v) > 0 else -v.T.std()) - corner.T[0, 0]
+        if spread < 1:
+            u[::-2, -1:] += u.T[0:4:2, 3:4]
+        return spread, corner.copy(), v, u.copy(), cy.where(corner == 1, corner, v[2:3, 0:1])
+
+    rng = np.random.default_rng(15)
+    u, v = (rng.integers(0, 6, (4, 4)).astype("uint32") for _ in range(2))
+    program = steps.compile(u, v)
+    assert program.grid == (1,)
+    for found, right in zip(
+        cy.run(program, backend="local").outputs.values(), steps.reference(u, v), strict=True
+    ):
+        np.testing.assert_allclose(found, right, rtol=1e-12)
