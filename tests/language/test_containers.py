@@ -1,4 +1,4 @@
-"""Lists, tuples and dicts of arrays: Python runs loops and sums over them while it records."""
+"""Lists, tuples and dicts of arrays, and what functions and masks change: Python's while it records."""
 
 import numpy as np
 import pytest
@@ -168,3 +168,18 @@ def test_functions_change_their_copies(function):
     for backend in ("sim", "local"):
         for found, right in zip(cy.run(program, backend=backend).outputs.values(), expected, strict=True):
             np.testing.assert_array_equal(found, right)
+
+
+def masked_in_steps(u, v):
+    for _ in range(2):
+        u[u > 0] = 2
+        u += v
+        v[(v < 1) & (v > -1)] = 3
+        v -= 1
+    return u, v
+
+
+def test_elements_that_tests_choose_are_changed_in_steps():
+    expected = masked_in_steps(U.copy(), V.copy())
+    for found, right in zip(cy.kernel(masked_in_steps)(U, V), expected, strict=True):
+        np.testing.assert_array_equal(found, right)

@@ -20,11 +20,9 @@ from cyclotron.support.dtypes import kind_of
 
 
 def _value(x: Any) -> Any:
-    return (
-        x
-        if isinstance(x, (Array, PartialArray))
-        else element(np.asarray(x)[()] if isinstance(x, list) else x)
-    )
+    if isinstance(x, (Array, PartialArray)):
+        return x
+    return element(np.asarray(x)[()] if isinstance(x, (list, tuple)) else x)
 
 
 def _promoted(ufunc: np.ufunc, *values: Any) -> list[Any]:
@@ -35,7 +33,7 @@ def _promoted(ufunc: np.ufunc, *values: Any) -> list[Any]:
     ShapeError
         CYC121 if NumPy does not have it of such numbers.
     """
-    found = [_value(np.asarray(one) if isinstance(one, (list, tuple)) else one) for one in values]
+    found = [_value(one) for one in values]
     try:
         dtype = np.asarray(ufunc(*(sample(one.type) for one in found))).dtype
     except TypeError:
@@ -50,9 +48,8 @@ def _promoted(ufunc: np.ufunc, *values: Any) -> list[Any]:
 @numpy_function(np.trunc, np.fix, elementwise=True, public=False)
 def _trunc(x: Any) -> Any:
     value = _value(x)
-    return (
-        f.floor(value) if kind_of(value.dtype) in "biu" else f.where(value < 0, f.ceil(value), f.floor(value))
-    )
+    below = f.floor(value)
+    return below if kind_of(value.dtype) in "biu" else f.where(value < 0, f.ceil(value), below)
 
 
 @numpy_function(np.signbit, elementwise=True, public=False)
@@ -114,9 +111,7 @@ def _select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0
         raise unfit(
             f"`select` has {len(condlist)} conditions and {len(choicelist)} values", "give one value for each"
         )
-    values = [
-        _value(np.asarray(one) if isinstance(one, (list, tuple)) else one) for one in (*choicelist, default)
-    ]
+    values = [_value(one) for one in (*choicelist, default)]
     dtype, _ = promote("where", ScalarType("bool"), *(one.type for one in values))
     *choices, last = (f.cast(one, dtype) for one in values)
     pairs = reversed([*zip(condlist, choices, strict=True)])
