@@ -236,7 +236,7 @@ class Namespace:
         return self._blurred(result) if any(np.iscomplexobj(one) for one in operands) else result
 
     def _extreme(self, result: Any, args: Any) -> Any:
-        """A maximum or minimum; beside tiles that of Python's numbers takes their dtype, but in plain runs."""
+        """A maximum or minimum; beside tiles that of Python's numbers takes their dtype in kernels."""
         result = self._either_zero(result)
         is_number = self.in_dtype_of_tiles and not any(hasattr(one, "dtype") for one in args)
         return result.item() if is_number else result

@@ -25,6 +25,7 @@ from cyclotron.language.values.array import (
     operand,
 )
 from cyclotron.language.values.broadcasting import text, whole_numbers
+from cyclotron.language.values.dynamic_slices import Ragged, assign_by_mask, read_by_mask
 from cyclotron.language.values.nodes import Apply, Constant, Element
 from cyclotron.language.values.operations import apply, element, where
 from cyclotron.language.values.scalar_type import ScalarType, check_fit, check_storable
@@ -86,10 +87,12 @@ def gathered(array: SymbolicArray, key: Any) -> Any:
     Raises
     ------
     TraceError
-        CYC107 for masks, which data tell how many elements they take.
+        CYC107 for uses of masks' elements that tell how many those are, which data decide.
     ShapeError
         CYC122 for indices that do not broadcast, CYC120 for those that are not integers.
     """
+    if isinstance(key, SymbolicArray) and key.dtype_name == "bool":
+        return read_by_mask(array, _wide(array, key))
     keys = _each_axis(array, key)
     base = array[tuple(slice(None) if _is_data(one) else one for one in keys)]
     places = [n for n, one in enumerate(keys) if _is_data(one) or _is_number(one)]
@@ -209,12 +212,21 @@ def _put_element(array: View, keys: Sequence[Any], value: Any) -> None:
     part[...] = combine("add", (part, term)) if grows else term
 
 
-def _assign_masked(array: View, mask: SymbolicArray, value: Any) -> None:
+def _wide(array: SymbolicArray, mask: SymbolicArray) -> Any:
+    """A mask with as many axes as the array."""
     if tuple(mask.shape) != tuple(array.shape[: mask.ndim]):
         raise unfit(
             f"a mask of shape {text(mask.shape)} subscripts an array of shape {text(array.shape)}",
             "the mask has the shape of the array, or of its first axes",
         )
+    return with_axes(mask, array.ndim - mask.ndim)
+
+
+def _assign_masked(array: View, mask: SymbolicArray, value: Any) -> None:
+    wide = _wide(array, mask)
+    if isinstance(value, Ragged):
+        assign_by_mask(array, wide, value)
+        return
     chosen = operand(value)
     if chosen.ndim > array.ndim - mask.ndim:
         raise trace_error(
@@ -224,7 +236,6 @@ def _assign_masked(array: View, mask: SymbolicArray, value: Any) -> None:
         )
     check_numbers(value, array.dtype_name)
     check_fit([chosen.type], array.dtype_name)
-    wide = with_axes(mask, array.ndim - mask.ndim)
     array[...] = f.where(wide, chosen.astype(array.dtype_name), array)
 
 

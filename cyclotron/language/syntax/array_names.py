@@ -217,7 +217,7 @@ class ArrayNames:
     def _is_of_arrays(self, node: ast.AST) -> bool:
         """Return whether only a kernel with whole-array statements has this in its text."""
         if isinstance(node, ast.Subscript):
-            return _takes_several(node) or _is_own_mask(node)
+            return _takes_several(node) or _is_mask(node.slice)
         called = self._source.meaning(node.func) if isinstance(node, ast.Call) else None
         return lookup(OF_WHOLE_ARRAYS, called) is not None
 
@@ -226,7 +226,7 @@ class ArrayNames:
         inside: list[ast.AST] = []
         if isinstance(node, ast.Call) and self._source.meaning(node.func) is builtins.range:
             inside = list(node.args)
-        elif isinstance(node, ast.Subscript) and not _is_own_mask(node):
+        elif isinstance(node, ast.Subscript) and not _is_mask(node.slice):
             inside = [node.slice]
         return [
             part
@@ -265,11 +265,13 @@ def _stores(node: ast.AST) -> list[tuple[str, ast.expr | None]]:
     return [*((name, value) for name in names), *((name, None) for name in arrays)]
 
 
-def _is_own_mask(node: ast.Subscript) -> bool:
-    """Return whether it is as `u[u > 0]`, by a test of the array itself."""
-    tests = [part for part in walk(node.slice) if isinstance(part, ast.Compare)]
-    names = [one.id for test in tests for one in (test.left, *test.comparators) if isinstance(one, ast.Name)]
-    return isinstance(node.value, ast.Name) and node.value.id in names
+def _is_mask(key: ast.AST) -> bool:
+    """Return whether a subscript is a test, as in `u[(u > 0) & ~(v == 1)]`, no number."""
+    if isinstance(key, ast.UnaryOp):
+        return isinstance(key.op, ast.Invert) and _is_mask(key.operand)
+    if isinstance(key, ast.BinOp):
+        return isinstance(key.op, (ast.BitAnd, ast.BitOr, ast.BitXor)) and _is_mask(key.left)
+    return isinstance(key, ast.Compare)
 
 
 def _takes_several(node: ast.Subscript) -> bool:

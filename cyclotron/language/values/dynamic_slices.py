@@ -1,4 +1,4 @@
-"""Slices whose bounds are data, `x[:, :, :stop] = y` with an array `stop`: elements choose by place."""
+"""Slices whose bounds are data, `x[:, :stop] = y` with an array `stop`, and masks: elements choose by place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from cyclotron.language.values import dispatch
-from cyclotron.language.values.affine import affine
+from cyclotron.language.values.affine import Affine, Index, affine
 from cyclotron.language.values.array import SymbolicArray, View, combine, flat_indices, materialized, operand
 from cyclotron.language.values.broadcasting import same, text
 from cyclotron.language.values.dispatch import IN_PLACE, SIGNS, Arithmetic, PartialArray, Term
@@ -18,22 +18,23 @@ from cyclotron.language.values.numpy_functions import ELEMENTWISE, called
 from cyclotron.language.values.numpy_functions import ufunc as of_ufunc
 from cyclotron.language.values.operations import element
 from cyclotron.language.values.scalar_type import check_storable
-from cyclotron.language.values.source_span import shape_error, trace_error
+from cyclotron.language.values.source_span import here, shape_error, trace_error
 from cyclotron.language.values.subscripts import has_bounds_of_data, keys_of
 from cyclotron.support.errors import TraceError
 
 Bound = tuple[int, Any, Any]
+_MASK = -1  # for the axis
 
 
 class Ragged(PartialArray):
-    """Elements of a slice whose bounds are data: for operators, and slices with the same bounds.
+    """Elements of a slice whose bounds are data, or of a mask: for operators, and slices with the same ones.
 
     Parameters
     ----------
     whole : SymbolicArray
         All elements, those outside of the bounds too.
     bounds : sequence of tuple
-        For each such slice its axis, start and stop.
+        For each such slice its axis, start and stop; of a mask -1, the mask and None.
     """
 
     def __init__(self, whole: SymbolicArray, bounds: Sequence[Bound]) -> None:
@@ -50,7 +51,7 @@ class Ragged(PartialArray):
         """Apply an operator to values of which this is one; others are numbers or have such bounds."""
         for value in values:
             if isinstance(value, Ragged):
-                self.check(value.bounds)
+                value.check(self.bounds)
             elif getattr(value, "shape", ()):
                 raise other_bounds()
         parts = [value.whole if isinstance(value, Ragged) else value for value in values]
@@ -66,21 +67,35 @@ class Ragged(PartialArray):
 
     def kept(self, keep: Callable[[SymbolicArray], SymbolicArray]) -> Ragged:
         """The same with its elements in an array that `keep` makes; what is a slice itself stays one."""
-        if self.whole.whole() is not None:
-            return self
+        return self if self.whole.whole() is not None else Ragged(keep(self._filled()), self.bounds)
+
+    def sum(self, *options: object, **named: object) -> Any:
+        """The sum of its elements, over all axes."""
+        check_of_all(*options, *named.values())
+        self.check(self.bounds)
+        return self._filled().sum()
+
+    def _filled(self) -> Any:
+        """All elements, 0 outside."""
         nothing: Any = False if self.whole.dtype_name == "bool" else 0
-        inside = _inside(self.whole.shape, self.bounds)
-        return Ragged(keep(combine("where", (inside, self.whole, nothing))), self.bounds)
+        return combine("where", (_inside(self.whole.shape, self.bounds), self.whole, nothing))
 
     def changed(self, op: str, value: object) -> Ragged:
-        """Apply an operator in place: what it is a slice of changes too, as of NumPy's views."""
+        """Apply an operator in place: what it is a slice of changes too, as of NumPy's views.
+
+        The elements of a mask are a copy in NumPy: nobody but the mask takes what became of those.
+        """
         view = self.whole.whole()
-        if view is None:
+        is_mask = self.bounds[0][0] == _MASK
+        if view is None and not is_mask:
             raise _unlike(
                 "what is computed of a slice whose bounds are data is changed, and no name holds it"
             )
         made = self.operate(op, self, value.value if isinstance(value, Term) else value)
-        check_storable(made.whole.dtype_name, view.dtype_name, in_place=f"{SIGNS[op]}=")
+        check_storable(made.whole.dtype_name, self.whole.dtype_name, in_place=f"{SIGNS[op]}=")
+        if view is None:
+            self._bound_versions = [-1]  # under another name it would be what it was
+            return made.astype(self.whole.dtype_name)
         _assign_inside(view, self.bounds, made.whole)
         return self
 
@@ -109,6 +124,8 @@ class Ragged(PartialArray):
     def __array_function__(
         self, function: Callable[..., Any], _types: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
+        if function is np.sum:
+            return self.sum(*args[1:], **kwargs)
         if function not in ELEMENTWISE:
             raise unknown_shape()
         return called(function, args, kwargs)
@@ -127,7 +144,9 @@ class Ragged(PartialArray):
         """Raise `TraceError` (CYC107) where the bounds are other ones, or were assigned since."""
         check_together(self.bounds, bounds)
         if _versions(self.bounds) != self._bound_versions:
-            raise _unlike("the bounds of a slice, which are data, are assigned before what it read is used")
+            raise _unlike(
+                "what a slice, or a mask, has read is used after its bounds, or itself, have changed"
+            )
 
 
 def _in_place(op: str) -> Callable[[Ragged, object], Ragged]:
@@ -152,10 +171,16 @@ def unknown_shape() -> TraceError:
     """The error for a shape that data decide."""
     return trace_error(
         "CYC107",
-        "how many elements a slice has depends on data, and so would the shape",
+        "how many elements a slice or a mask takes depends on data, and so would the shape",
         help="assign it, or what operators and functions of elements make of it, to a slice with the same"
-        " bounds; else read the whole axis and choose: `cy.where(cy.arange(n) < stop, x, 0)`",
+        " bounds or mask, or take its sum; else choose of the whole axis: `cy.where(mask, x, 0)`",
     )
+
+
+def check_of_all(*options: object) -> None:
+    """Raise `TraceError` (CYC107) where options of a sum ask for more than all elements' sum."""
+    if any(one is not None and one is not False for one in options):
+        raise unknown_shape()
 
 
 def other_bounds() -> TraceError:
@@ -180,6 +205,10 @@ def _agree(one: Any, other: Any) -> bool:
         return False
     if isinstance(one, View):
         return one.is_same(other)
+    if isinstance(one, SymbolicArray) and isinstance(other, SymbolicArray):
+        at = [Affine({Index("place", here()): 1}, 0) for _ in one.shape]
+        alike = len(at) == len(other.shape) and all(map(same, one.shape, other.shape))
+        return alike and same_value(one.at(at), other.at(at))
     if isinstance(one, SymbolicArray) or isinstance(other, SymbolicArray):
         return False
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
@@ -236,6 +265,19 @@ def assign_by_bounds(view: View, key: object, value: object) -> None:
     _assign_inside(part, bounds, operand(value.whole if isinstance(value, Ragged) else value))
 
 
+def read_by_mask(array: SymbolicArray, mask: Any) -> Ragged:
+    """Read the elements where a mask holds, which has an element for each, or for each of the first axes."""
+    return Ragged(array[...].expression(), [(_MASK, mask, None)])
+
+
+def assign_by_mask(view: View, mask: SymbolicArray, value: Ragged) -> None:
+    """Assign elements that a mask has taken to those where it holds."""
+    bounds = [(_MASK, mask, None)]
+    value.check(bounds)
+    check_storable(value.whole.dtype_name, view.dtype_name)
+    _assign_inside(view, bounds, value.whole)
+
+
 def _assign_inside(part: View, bounds: Sequence[Bound], new: SymbolicArray) -> None:
     """Assign what lies inside of bounds."""
     inside = _inside(part.shape, bounds)
@@ -246,6 +288,8 @@ def _inside(shape: Sequence[Any], bounds: Sequence[Bound]) -> SymbolicArray:
     """The elements of an array that lie inside of bounds."""
     inside: SymbolicArray | None = None
     for at, start, stop in bounds:
+        if at == _MASK:
+            return operand(start)
         for bound, op in ((stop, "less"), (start, "greater_equal")):
             if bound is not None:
                 test = combine(op, (flat_indices(tuple(shape), (at,)), _expanded(bound, shape, at)))

@@ -16,6 +16,7 @@ from cyclotron.language.values.dynamic_slices import (
     Bound,
     bounds_of,
     check_bound,
+    check_of_all,
     check_together,
     other_bounds,
     unassignable,
@@ -180,6 +181,11 @@ class ReferenceRagged(NDArrayOperatorsMixin):
         """The complex conjugates."""
         return self._apply(np.conj, self)
 
+    def sum(self, *options: object, **named: object) -> Any:
+        """The sum of its elements, over all axes."""
+        check_of_all(*options, *named.values())
+        return self.whole.view(np.ndarray)[selected(self.whole.shape, self.bounds)].sum()
+
     def _apply(self, function: Callable[..., Any], *values: Any) -> ReferenceRagged:
         """Apply a function to the elements that are selected."""
         parts = [value for value in values if isinstance(value, ReferenceRagged)]
@@ -231,7 +237,9 @@ class ReferenceRagged(NDArrayOperatorsMixin):
 
     def __array_function__(
         self, function: Callable[..., Any], _types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> ReferenceRagged:
+    ) -> Any:
+        if function is np.sum:
+            return self.sum(*args[1:], **kwargs)
         if function not in ELEMENTWISE:
             raise unknown_shape()
         names = list(kwargs)
