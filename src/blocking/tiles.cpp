@@ -112,7 +112,6 @@ class Aligner {
       } else if (poly::is_constant(factor.index[d])) {
         single_.emplace(find(axis), fmt::format("`{}` is read at one place of an axis",
                                                 system_.at(factor.tensor).user_name()));
-        constant_axes_.push_back(axis);
       } else if (const auto window = window_form(factor.index[d], rank)) {
         unite(axis, nodes[window->start]);
         windows_.emplace_back(nodes[window->start], nodes[window->place]);
@@ -220,7 +219,6 @@ class Aligner {
   NormalForm& form_;
   std::vector<std::size_t> parents_;
   std::vector<std::vector<std::size_t>> axes_;
-  std::vector<std::size_t> constant_axes_;
   std::vector<std::pair<std::size_t, std::size_t>> windows_;  ///< The starts, and the places inside.
   std::vector<std::pair<std::size_t, std::string>> names_;
   std::map<std::size_t, std::int64_t> extent_;

@@ -111,6 +111,8 @@ class Writer(Expressions):
         """A view that keeps a name; it or its base changes, and both are read."""
         found = self.env[name]
         text = self.part_of(name) if feature == "views" else self.view_by_function(name, found.shape)
+        if feature == "views" and found.ndim > 1 and self.chance(0.25):
+            text = f"{name}.T"
         view = self.fresh()
         if not isinstance(self.value(text), np.ndarray) or not self.add(f"{view} = {text}"):
             return False
