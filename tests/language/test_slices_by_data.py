@@ -279,7 +279,7 @@ def by_floats(x, s):
 
 
 @pytest.mark.parametrize(
-    "kernel", [returned, summed, total, rolled, taken_apart, multiplied, a_test, by_floats, part_assigned]
+    "kernel", [returned, total, rolled, taken_apart, multiplied, a_test, by_floats, part_assigned]
 )
 def test_what_has_a_shape_of_data_is_refused_by_both(kernel: cy.Kernel) -> None:
     x, s = some("float64", 3, 3), np.array([1, 2, 0])
@@ -288,6 +288,15 @@ def test_what_has_a_shape_of_data_is_refused_by_both(kernel: cy.Kernel) -> None:
             run(x.copy(), s)
         assert refused.value.code == ("CYC120" if kernel is by_floats else "CYC107")
         assert refused.value.help
+
+
+def test_sums_of_slices() -> None:
+    x, s = some("float64", 3, 3), np.array([1, 2, 0])
+    expected = x[0, :1].sum() + x[1, :2].sum()
+    np.testing.assert_allclose(summed.reference(x, s), expected, rtol=1e-15)
+    for backend in ("sim", "local"):
+        found = cy.run(summed.compile(x, s), backend=backend).output
+        np.testing.assert_allclose(found, expected, rtol=1e-15)
 
 
 @cy.kernel

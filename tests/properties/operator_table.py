@@ -34,7 +34,17 @@ CORNERS: dict[str, list[Any]] = {
     "i": [0, 1, -1, 2, -3, 7, "max", "min"],
     "u": [0, 1, 2, 3, 7, "max"],
     "f": [0.0, -0.0, 1.0, -1.5, 2.0, np.inf, -np.inf, np.nan, "max", "smallest_subnormal"],
-    "c": [0j, complex(-0.0, -0.0), 1j, 2 - 1j, -1.5 + 0.5j, complex(np.inf, 1), complex(0, np.nan)],
+    "c": [
+        0j,
+        complex(-0.0, -0.0),
+        1j,
+        2 - 1j,
+        -1.5 + 0.5j,
+        complex(np.inf, 1),
+        complex(0, np.nan),
+        complex(np.nan, np.inf),
+        complex(-np.inf, np.nan),
+    ],
 }
 ARITHMETIC = ["+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">="]
 # Whole numbers have no negative powers.

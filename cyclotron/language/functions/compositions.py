@@ -254,6 +254,9 @@ def isinf(x: Any) -> Any:
     >>> f(np.array([1.0, np.inf])).tolist()
     [False, True]
     """
+    value: Any = x if isinstance(x, (Array, PartialArray)) else element(x)
+    if kind_of(value.dtype) == "c":  # a part may be NaN
+        return f.logical_or(isinf(value.real), isinf(value.imag))
     return f.logical_not(f.logical_or(f.isfinite(x), f.isnan(x)))
 
 
@@ -290,7 +293,7 @@ def round(a: Any, decimals: int = 0) -> Any:
     if kind == "b" and not places:
         return a.astype("float16")
     if kind in "iu" and places >= 0:
-        return a.copy() if isinstance(a, Array) else a  # type: ignore[attr-defined]
+        return +a if isinstance(a, Array) else a
     if kind != "f" and places:
         raise unfit(
             f"`round` of {a.dtype} arrays has decimals={decimals!r}",

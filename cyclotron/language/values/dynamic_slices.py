@@ -1,4 +1,4 @@
-"""Slices whose bounds are data, `x[:, :stop] = y` with an array `stop`, and masks: elements choose by place."""
+"""Slices whose bounds are data, `x[:, :stop] = y` with an array `stop`, and masks: chosen by place."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Ragged(PartialArray):
 
     def copy(self) -> Ragged:
         """A copy."""
-        return Ragged(self.whole.copy(), self.bounds)
+        return Ragged(self.whole.expression(), self.bounds)
 
     def kept(self, keep: Callable[[SymbolicArray], SymbolicArray]) -> Ragged:
         """The same with its elements in an array that `keep` makes; what is a slice itself stays one."""
@@ -144,9 +144,7 @@ class Ragged(PartialArray):
         """Raise `TraceError` (CYC107) where the bounds are other ones, or were assigned since."""
         check_together(self.bounds, bounds)
         if _versions(self.bounds) != self._bound_versions:
-            raise _unlike(
-                "what a slice, or a mask, has read is used after its bounds, or itself, have changed"
-            )
+            raise _unlike("the bounds of a slice, or a mask, are assigned before what it read is used")
 
 
 def _in_place(op: str) -> Callable[[Ragged, object], Ragged]:

@@ -48,7 +48,7 @@ def _of_scalars(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]
 
     def of_values(self: Any, other: Any) -> Any:
         if self.ndim or not isinstance(other, (np.ndarray, np.generic, int, float, complex)):
-            return of_arrays(self, _in_dtype_of(self, other))
+            return of_arrays(self, other)
         pair = _scalar(self), _scalar(other)
         result = operate(*(pair[::-1] if reflected else pair))
         return result if np.ndim(result) else np.asarray(result).view(Value)
