@@ -39,7 +39,8 @@ class Writer(Expressions):
         kind = rng.random()
         if arrays and self.on("masked stores", 0.3):
             return self.masked(rng.choice(arrays))
-        calls = [name for name in ("helpers", "containers", "norms", "joined") if self.on(name, 0.25)]
+        often = ("helpers", "containers", "norms", "joined", "rounding")
+        calls = [name for name in often if self.on(name, 0.25)]
         if arrays and calls:
             name = rng.choice(arrays)
             return self.assign_name(self.makers()[rng.choice(calls)](name, self.env[name].shape))

@@ -93,7 +93,7 @@ UNARY = [
     "log10",
 ]
 UNARY += ["sqrt", "square", "reciprocal", "square", "reciprocal"]
-ROUNDING = ["floor", "ceil", "sign", "round"]
+ROUNDING = ["floor", "ceil", "sign", "round", "round"]
 TESTS = ["isnan", "isinf", "isfinite", "logical_not"]
 SIZES = (0, 1, 2, 3, 3, 4, 4, 5)
 LARGEST = 60  # elements of a value
@@ -491,6 +491,9 @@ class Expressions:
         return f"cy.{self.rng.choice(UNARY)}({a})"
 
     def rounded(self, a: str, shape: tuple[int, ...]) -> str:
+        kind = getattr(self.value(a), "dtype", np.dtype(float)).kind
+        if kind == "b" or self.chance(0.1):
+            return f"cy.round({a})" if kind == "b" else f"cy.round({a} != 0)"
         if self.chance(0.2):
             return f"(6 // {a})"
         if self.chance(0.5):
@@ -498,7 +501,6 @@ class Expressions:
             if self.chance(0.4):
                 a, b = b, a
             return f"({a} {self.rng.choice(['//', '%'])} {b})"
-        kind = getattr(self.value(a), "dtype", np.dtype(float)).kind
         return f"cy.{self.rng.choice(ROUNDING if kind == 'f' else ['round', 'sign'])}({a})"
 
     def power(self, a: str, shape: tuple[int, ...]) -> str:
