@@ -263,7 +263,7 @@ class Nest:
         place = self.access(self.assigned)
         if place is None:
             place = self.assigned + "[" + ", ".join("0" * w.env[self.assigned].ndim) + "]"
-        if w.chance(0.1):
+        if w.chance(0.25):
             return [f"{place} -= {self.read()}"]
         operator = rng.choice(["=", "=", "+=", "-=", "+=", "*="])
         lines = [f"{place} {operator} {self.element(rng.choice([0, 1, 1, 1, 2]))}"]
