@@ -324,3 +324,31 @@ def test_isinstance_asks_of_what_numpy_has():
     x, n = np.array([1.0, 2.0]), np.array([3, 4])
     assert asked(x, n).tolist() == [112.0, 114.0]
     assert asked(x.astype("float32"), n).tolist() == [113.0, 116.0]  # which Python's float is not
+
+
+@cy.kernel
+def powers_of_pythons(x):
+    y = cy.zeros(2, dtype="float64")
+    for i in range(2):
+        y[i] = math.pow(x[i], 2) + math.pow(2, x[1])
+    return y, math.pow(x[0], 2), math.pow(x.sum(), 0.5)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "bool", "float16", "float32", "float64"])
+def test_powers_of_math_are_pythons_floats(dtype):
+    x = np.array([100, 3, 1]).astype(dtype)
+    expected = powers_of_pythons.__wrapped__(x)
+    for found, right in zip(
+        cy.run(powers_of_pythons.compile(x), backend="sim").outputs.values(), expected, strict=True
+    ):
+        assert found.dtype == "float64"
+        np.testing.assert_allclose(found, right, rtol=1e-14)
+
+
+def test_functions_of_math_are_of_real_numbers():
+    @cy.kernel
+    def of_complex(x):
+        return math.sin(x[0])
+
+    with pytest.raises(cy.TraceError, match=r"`math`, sin, is taken of a complex number.*CYC105"):
+        of_complex.compile(np.array([1 + 2j]))

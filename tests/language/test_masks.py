@@ -95,6 +95,13 @@ def in_the_dtype_of_the_array(x):
     return y
 
 
+def beside_elements(x):
+    mask = x > 0
+    x[mask] += x[-1]
+    x[~mask] *= x[~mask] - x[1]
+    return x
+
+
 def sums(x):
     mask = x > 0
     return x[mask].sum() / mask.sum() + np.sum(x[x < 0]) + cy.sum(2 * x[~mask])
@@ -106,7 +113,16 @@ def sum_of_a_slice(x):
 
 
 KERNELS = [tripled, moved_apart, of_a_named_mask, put_back, a_copy, under_two_names, in_a_function]
-KERNELS += [of_equal_masks, in_steps, of_rows, of_both, in_the_dtype_of_the_array, sums, sum_of_a_slice]
+KERNELS += [
+    beside_elements,
+    of_equal_masks,
+    in_steps,
+    of_rows,
+    of_both,
+    in_the_dtype_of_the_array,
+    sums,
+    sum_of_a_slice,
+]
 
 
 @pytest.mark.parametrize("function", KERNELS, ids=lambda one: one.__name__)

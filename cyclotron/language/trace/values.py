@@ -40,7 +40,7 @@ from cyclotron.language.values.nodes import (
     forms_of,
     retyped,
 )
-from cyclotron.language.values.operations import array_of, element, where_of_numpy
+from cyclotron.language.values.operations import element, where_of_numpy
 from cyclotron.language.values.ranges import range_of_reduction
 from cyclotron.language.values.region import extent, indices_of, is_empty, project
 from cyclotron.language.values.scalar_type import ScalarType, promote
@@ -332,7 +332,12 @@ def _of_math(op: str, values: Sequence[object]) -> Any:
     if builtins.any(map(_has_axes, values)):
         return operations.apply(op, *values)
     operands = list(map(element, values))
-    if not builtins.any(one.blocked or one.type.kind == "c" for one in operands):
+    if builtins.any(one.type.kind == "c" for one in operands):
+        help = "the functions of cy are of complex numbers too, e.g. `cy.sin`; or take the real part"
+        raise trace_error(
+            "CYC105", f"a function of Python's `math`, {op}, is taken of a complex number", help=help
+        )
+    if not builtins.any(one.blocked for one in operands):
         operands = [as_python(one, "float64") for one in operands]
     made = operations.apply(op, *operands, flags=("checked",) if op in ("sqrt", "log") else ())
     of_numbers = builtins.all(one.type.weak for one in operands)
@@ -363,9 +368,7 @@ is_finite = _function("is_finite", math.isfinite, "The test for a finite number"
 def power(base: object, exponent: object) -> object:
     """The power of elements or host values."""
     if _symbolic(base) or _symbolic(exponent):
-        both = (base, exponent)
-        of_data = array_of(both) is not None or builtins.any(accesses(element(one)) for one in both)
-        return operations.power(base, exponent) if of_data else _of_math("power", both)
+        return _of_math("power", (base, exponent))
     return math.pow(base, exponent)  # type: ignore[arg-type]
 
 

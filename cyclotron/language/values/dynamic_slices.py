@@ -52,7 +52,7 @@ class Ragged(PartialArray):
         for value in values:
             if isinstance(value, Ragged):
                 value.check(self.bounds)
-            elif getattr(value, "shape", ()):
+            elif isinstance(value, SymbolicArray | np.ndarray) and value.shape:
                 raise other_bounds()
         parts = [value.whole if isinstance(value, Ragged) else value for value in values]
         return Ragged(combine(op, parts), self.bounds)
