@@ -37,7 +37,7 @@ constexpr double few_cycles = 300;
 /// One whose candidates cost so much runs on one PE first: that costs less, and tells what is worth to be tried.
 constexpr std::size_t costly_kernel = 200;
 /// Operations of integer sets for that: some tenths of a second. A kernel that needs more has it in as many as a whole
-/// analysis may take, and little else is tried: without it values on long ways and unlikely placements take minutes.
+/// analysis may take where no default compiles: unlikely placements would take far longer.
 constexpr unsigned long most_operations_of_one_pe = 8'000'000, most_operations_of_very_long = 40'000'000;
 /// For all others of a costly kernel that one PE refuses: they rarely compile.
 constexpr unsigned long most_operations_without_one_pe = 12'000'000;
@@ -133,18 +133,19 @@ class DefaultSearch {
       try_one_pe_within(most_operations_of_one_pe);
       is_very_long_ = first_refusal_ && first_refusal_->obstacle() == Obstacle::effort;
       if (choices_.empty()) budget_ = std::min(budget_, least_candidates_of_long);
-      if (is_very_long_) try_one_pe_within(most_operations_of_very_long);
       has_one_pe_ = !choices_.empty();
       first_refusal_.reset();  // others say more
     }
     {
       std::optional<poly::EffortBudget> budget;
-      if (cost_ >= costly_kernel && !has_one_pe_) budget.emplace(most_operations_without_one_pe);
+      if (cost_ >= costly_kernel && !has_one_pe_ && !is_very_long_)
+        budget.emplace(most_operations_without_one_pe);
       find_first();
-      if (choices_.empty()) try_routes();
-      if (choices_.empty()) try_turns();
+      if (choices_.empty() && !is_very_long_) try_routes();
+      if (choices_.empty() && !is_very_long_) try_turns();
     }
-    if (choices_.empty() && cost_ < costly_kernel) try_one_pe_within(most_operations_in_need);
+    if (choices_.empty() && (is_very_long_ || cost_ < costly_kernel))
+      try_one_pe_within(is_very_long_ ? most_operations_of_very_long : most_operations_in_need);
     if (choices_.empty()) {
       if (!first_refusal_) std::rethrow_exception(misfit_);
       return *first_refusal_;
@@ -214,7 +215,7 @@ class DefaultSearch {
     for (const auto& placement : placements_.defaults) {
       if (is_found() || !is_promising(placement)) return;
       try_placement(placement, cost_ < long_kernel ? no_limit : most_of_one);
-      if (is_found() || is_very_long_ || !is_far(placement)) continue;
+      if (is_found() || !is_far(placement)) continue;
       const poly::EffortLimit limit(operations_of_routes());
       try_order(placement, most_of_one, true);
     }
@@ -297,7 +298,6 @@ class DefaultSearch {
 
   /// The usual default and the best of the placements that links are missing for, where they promise more than the choices.
   void try_routes() {
-    if (is_very_long_) return;
     const poly::EffortLimit limit(most_operations_of_routes);
     const auto most = cost_ < long_kernel ? most_routed : most_routed_of_long;
     std::ranges::stable_sort(refused_, {}, [&](const Refused& refused) {
@@ -323,7 +323,6 @@ class DefaultSearch {
 
   /// The defaults with all that is legal: in need.
   void try_turns() {
-    if (is_very_long_) return;
     const poly::EffortBudget budget(most_operations_in_need);
     for (const auto& placement : placements_.defaults) {
       if (!is_far(placement)) continue;
