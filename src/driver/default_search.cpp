@@ -550,8 +550,8 @@ class DefaultSearch {
   std::set<Key> tried_;  ///< Space, those indices, whether PEs load tables, and whether with routes.
   std::set<Key> far_;    ///< Of these, those for which links were missing.
   std::vector<Choice> choices_;
-  bool has_one_pe_ = false;  ///< First.
-  bool is_very_long_ = false;
+  bool has_one_pe_ = false;    ///< First.
+  bool is_very_long_ = false;  ///< One PE takes more than that first try may.
   std::vector<Refused> refused_;
   std::vector<std::vector<std::string>> unreachable_, unroutable_;  ///< Spaces that are refused.
   std::optional<Refusal> first_refusal_;

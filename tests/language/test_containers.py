@@ -170,6 +170,21 @@ def test_functions_change_their_copies(function):
             np.testing.assert_array_equal(found, right)
 
 
+def test_an_argument_that_gets_a_list_later_is_an_array():
+    @cy.kernel
+    def renamed(u, v):
+        total = 0.0
+        for one in u:
+            total += one
+        u = [v, v + total]
+        return u[0] + u[1]
+
+    total = 0.0
+    for one in U:
+        total += one
+    np.testing.assert_allclose(renamed(U, V), V + (V + total), rtol=1e-15)
+
+
 def masked_in_steps(u, v):
     for _ in range(2):
         u[u > 0] = 2

@@ -137,16 +137,7 @@ def test_masks_are_numpys(function):
 
 
 def used_after_it_changed(x):
-    return unwritten(x, x > 0)
-
-
-def unwritten(x, mask):
-    taken = x[mask]
-    other = taken
-    taken *= 2
-    y = cy.zeros_like(x)
-    y[mask] = other
-    return y
+    return under_two_names(x)  # a function, where no name holds what a mask takes
 
 
 def of_another_mask(x):

@@ -85,12 +85,12 @@ def is_container(source: Source, values: ast.expr) -> bool:
     """Return whether they are a list, tuple or dict of the text, counted, zipped or held by a name."""
     if isinstance(values, ast.Name):
         parts = [*walk(source.node)]
-        kept = [
-            one.targets for one in parts if isinstance(one, ast.Assign) and isinstance(one.value, _DISPLAYS)
-        ]
-        own = [one for one in parts if isinstance(one, ast.Name) and one.id == values.id]
-        stores = [one for one in own if isinstance(one.ctx, ast.Store)]
-        return bool(stores) and all([one] in kept for one in stores)
+        assigns = [one for one in parts if isinstance(one, ast.Assign)]
+        kept = [one.targets for one in assigns if isinstance(one.value, _DISPLAYS)]
+        stores = [one for one in parts if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+        given = [one.arg for one in parts if isinstance(one, ast.arg)]
+        own = [one for one in stores if one.id == values.id and one.id not in given]
+        return bool(own) and all([one] in kept for one in own)
     if not isinstance(values, ast.Call):
         return isinstance(values, _DISPLAYS)
     if isinstance(values.func, ast.Attribute) and values.func.attr in ("values", "items", "keys"):
