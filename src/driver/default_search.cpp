@@ -208,6 +208,9 @@ class DefaultSearch {
     return std::max(most_operations_of_routes, operations_of_cost * cost_);
   }
 
+  /// A value that is late in one order rarely is in time in another, and each takes a second.
+  [[nodiscard]] std::size_t orders_of_routes() const { return is_very_long_ ? 1 : most_of_one; }
+
   /// True where a placement compiles, other than one PE for a costly kernel.
   [[nodiscard]] bool is_found() const { return choices_.size() > (has_one_pe_ ? 1 : 0); }
 
@@ -217,7 +220,7 @@ class DefaultSearch {
       try_placement(placement, cost_ < long_kernel ? no_limit : most_of_one);
       if (is_found() || !is_far(placement)) continue;
       const poly::EffortLimit limit(operations_of_routes());
-      try_order(placement, most_of_one, true);
+      try_order(placement, orders_of_routes(), true);
     }
   }
 
@@ -307,11 +310,12 @@ class DefaultSearch {
     for (std::size_t tried = 0, n = 0; n < refused_.size() && tried < most; ++n) {
       const auto& [placement, refusal] = refused_[n];
       if (!is_far(placement) || tried_.contains(key(placement, true)) || !is_promising(placement) ||
-          is_part_refused(placement, true))
+          is_part_refused(placement, true) ||
+          (is_very_long_ && !choices_.empty() && placement.cycles * far_faster >= best_time()))
         continue;
       ++tried;
       auto& variant = this->variant(placement.schedule);
-      auto compiled = variant.search.run(placement.schedule, {.most = most_of_one,
+      auto compiled = variant.search.run(placement.schedule, {.most = orders_of_routes(),
                                                               .prove = false,
                                                               .way = dataflow::Relays::routed,
                                                               .orders = schedule::Orders::likely});
