@@ -21,13 +21,14 @@ from cyclotron.language.functions.creation import (
     empty_like,
     full,
     full_like,
+    made_by_numpy,
     ones,
     ones_like,
     zeros,
     zeros_like,
 )
 from cyclotron.language.functions.einsum import einsum
-from cyclotron.language.functions.grids import c_, r_
+from cyclotron.language.functions.grids import c_, converted_by_numpy, own, r_
 from cyclotron.language.syntax.annotations import typed
 from cyclotron.language.trace.assign import array, computed, shared
 from cyclotron.language.trace.branches import branches, unconditional
@@ -100,6 +101,7 @@ __all__ = [
     "choose",
     "computed",
     "converted",
+    "converted_by_numpy",
     "cos",
     "cosh",
     "counted",
@@ -127,6 +129,7 @@ __all__ = [
     "log",
     "log1p",
     "loop",
+    "made_by_numpy",
     "max",
     "maximum",
     "min",
@@ -140,6 +143,7 @@ __all__ = [
     "or_",
     "otherwise",
     "outputs",
+    "own",
     "parts",
     "power",
     "prod",

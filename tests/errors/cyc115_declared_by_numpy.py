@@ -1,4 +1,4 @@
-"""A tensor that the compiler cannot see."""
+"""An array of tiles that NumPy makes."""
 
 import numpy as np
 
@@ -7,10 +7,11 @@ import cyclotron as cy
 
 @cy.kernel
 def bad(A):
-    X = np.empty(4)  # error: CYC115
-    for i in range(4):
-        X[i] = A[i]
+    X = np.empty_like(A)  # error: CYC115
+    for i in range(2):
+        for j in range(2):
+            X[i, j] = A[i, j]
     return X
 
 
-ARGUMENTS = (np.ones(4),)
+ARGUMENTS = (cy.blocked(np.ones((4, 4)), (2, 2)),)

@@ -27,7 +27,8 @@ def nested_function(x):
     X = cy.empty_like(x)
 
     def double(value):  # error: CYC101
-        return 2 * value
+        value *= 2
+        return value
 
     for i in range(len(x)):
         X[i] = double(x[i])

@@ -60,10 +60,17 @@ def chained_subscripts(A):
 
 
 @cy.kernel
-def numpy_array(x):
-    X = np.empty_like(x)  # error: CYC115
-    for i in range(len(x)):
-        X[i] = x[i]
+def numpy_array_of_tiles(tiles):
+    X = np.zeros(tiles.shape)  # error: CYC115
+    for i in range(len(tiles)):
+        X[i] = tiles[i]
+    return X
+
+
+@cy.kernel
+def numpy_array_with_options(x):
+    X = np.empty_like(x, shape=2)  # error: CYC115
+    X[0] = x[0]
     return X
 
 

@@ -66,3 +66,22 @@ def test_each_result_is_an_array_of_its_own() -> None:
 def thrice(u):
     v = u
     return u, v, u
+
+
+@pytest.mark.parametrize("tile", [(2, 2), (3, 2)])
+def test_blocked_arguments_are_returned_as_they_are(tile):
+    @cy.kernel
+    def f(A, B):
+        C = cy.zeros_like(B)
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                C[i, j] = A[i, j] + B[i, j]
+        return C, A
+
+    rng = np.random.default_rng(3)
+    a, b = rng.random((5, 4)), rng.random((5, 4))
+    program = f.compile(cy.blocked(a, tile), cy.blocked(b, tile))
+    for backend in ("sim", "local"):
+        found = cy.run(program, backend=backend).outputs
+        np.testing.assert_array_equal(found["C"], a + b)
+        np.testing.assert_array_equal(found["A_out" if "A_out" in found else "A"], a)

@@ -69,6 +69,10 @@ class Nest:
             made = [f"cy.zeros({shape}, dtype={same!r})", f"cy.full({shape}, 1, dtype={same!r})"]
             if like is not None and w.env[like].size:
                 made += [f"cy.zeros_like({like})", f"{like}.copy()", f"cy.zeros_like({like})"]
+            if w.on("arrays of NumPy", 0.5):
+                made = [f"np.zeros({shape})", f"np.ones({shape}, dtype={same!r})", f"np.full({shape}, 2)"]
+                if like is not None:
+                    made += [f"np.zeros_like({like})", f"np.full_like({like}, 1)", f"np.array({like})"]
             w.add(f"{self.assigned} = {rng.choice(made)}")
         w.assigned.add(self.assigned)
 

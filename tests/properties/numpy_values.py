@@ -57,6 +57,7 @@ FEATURES = (
     "functions by name",  # cy.add(u, v), np.multiply(u, v), decimals
     "joined",  # r_, full of data, full_like, linspace
     "masked stores",  # u[u > 0] = 1
+    "arrays of NumPy",  # y = np.zeros(3), np.zeros_like(u), np.array(u)
 )
 # Functions that kernels call, and their arguments: arrays like the first, or as they are written.
 HELPERS = {
@@ -65,6 +66,7 @@ HELPERS = {
     "restored(x, y)": "    total = x + y\n    return total - x",
     "positive(x)": "    return cy.where(x > 0, x, 0)",
     "doubled(x)": "    x = x.copy()\n    x *= 2\n    return x",
+    "filled(x)": "    y = np.zeros_like(x)\n    y[...] = x + 1\n    return y",
     "changed(x)": "    x[...] = x + 1\n    return x",
     "counted(x)": "    x = x.copy()\n    for i in range(x.shape[0]):\n        x[i] = x[i] + i\n    return x",
     "repeated(x, n)": "    for _ in range(n):\n        x = x + x\n    return x",
@@ -591,6 +593,9 @@ class Expressions:
             f"cy.ones_like({a})",
         ]
         choices += [f"cy.arange({n})", f"cy.eye({n}, dtype={dtype!r})", f"cy.zeros({shape}, dtype={dtype!r})"]
+        if "arrays of NumPy" in self.features:
+            choices += [f"np.zeros_like({a})", f"np.array({a})", f"np.asarray({a}, dtype={dtype!r})"]
+            choices += [f"np.array([{a}, {self.fitted(shape)}])", f"np.ones({shape}, dtype={dtype!r})"]
         made = self.rng.choice(choices)
         return f"({a} + {made})" if self.chance(0.7) else made
 

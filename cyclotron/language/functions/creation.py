@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.trace.trace import Trace, default_dtype
+from cyclotron.language.values import numpy_functions
 from cyclotron.language.values.array import SymbolicArray
 from cyclotron.language.values.blocked import Blocked, Spec, resolve_shape
 from cyclotron.language.values.broadcasting import whole_numbers
@@ -22,10 +24,10 @@ from cyclotron.language.values.operations import element
 from cyclotron.language.values.operators import named_dtype
 from cyclotron.language.values.reference import BlockedView, ScalarView, plain, wrap
 from cyclotron.language.values.scalar_type import literal
-from cyclotron.language.values.source_span import here
+from cyclotron.language.values.source_span import here, trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
 from cyclotron.support.dtypes import is_whole
-from cyclotron.support.errors import ShapeError
+from cyclotron.support.errors import ShapeError, TraceError
 
 Shape = int | Sequence[int]
 Tile = int | Sequence[int]
@@ -349,6 +351,57 @@ def full_like(
     [7.0, 1.0]
     """
     return _new_like(prototype, dtype, fill_value, name)
+
+
+_KINDS = {
+    one.__name__: one for one in (empty, zeros, ones, full, empty_like, zeros_like, ones_like, full_like)
+}
+_WITHOUT_EFFECT = ("order", "subok", "device")  # on shape, dtype and values
+
+
+def made_by_numpy(kind: str, *args: Any, name: str | None = None, **options: Any) -> NDArray[Any]:
+    """The tensor for ``y = np.zeros(4)`` in a kernel; without a dtype it has NumPy's, not that of the inputs.
+
+    Raises
+    ------
+    TraceError
+        CYC115 for arrays of tiles, and for options that kernels do not have.
+    ShapeError
+        As of `zeros`.
+    """
+    function, is_like = _KINDS[kind], kind.endswith("_like")
+    parameters = ["prototype" if is_like else "shape", *(["fill_value"] if "full" in kind else []), "dtype"]
+    given = dict(zip([*parameters, *_WITHOUT_EFFECT], args, strict=False))
+    if is_like and "a" in options:
+        options["prototype"] = options.pop("a")
+    others = [one for one in options if one in given or one not in (*parameters, *_WITHOUT_EFFECT)]
+    given |= options
+    if others or len(args) > len(parameters) + 1 + is_like or parameters[0] not in given:
+        raise _is_of_kernels(kind, "is called with arguments that kernels do not have")
+    if not is_like and given.get("dtype") is None:
+        given["dtype"] = _own_dtype(given["fill_value"]) if "full" in kind else "float64"
+    made: Any = function(**{one: given[one] for one in parameters if one in given}, name=name)
+    if getattr(made, "tile", None) is not None:
+        raise _is_of_kernels(kind, "makes no array of tiles")
+    return cast("NDArray[Any]", made)
+
+
+for _kind in ("empty_like", "zeros_like", "ones_like", "full_like"):  # in functions that kernels call
+    numpy_functions.FUNCTIONS[getattr(np, _kind)] = functools.partial(made_by_numpy, _kind)
+
+
+def _is_of_kernels(kind: str, what: str) -> TraceError:
+    return trace_error("CYC115", f"`np.{kind}` {what}", help=f"use `cy.{kind}`")
+
+
+def _own_dtype(value: Any) -> str:
+    """The dtype of an array that NumPy makes of a value."""
+    known = literal(value)
+    if known is not None:
+        return known[1].dtype
+    if isinstance(value, Condition):
+        return "bool"
+    return str(value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype)
 
 
 def default_dtype_here() -> str:

@@ -14,6 +14,7 @@ from cyclotron.language.functions.rearrangement import concatenate, diagonal, ey
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.functions.search import arange
+from cyclotron.language.trace import assign
 from cyclotron.language.trace.trace import traced
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import LazyArray, SymbolicArray, operand
@@ -43,11 +44,6 @@ def _is_symbolic(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return any(map(_is_symbolic, value))
     return isinstance(value, (Arithmetic, Affine))
-
-
-@numpy_function(np.array, or_numpy=False, public=False)
-def _array_of_numpy(object: Any, dtype: DTypeLike | None = None) -> Any:
-    return array(object, dtype)
 
 
 @numpy_function(role="new array")
@@ -121,6 +117,21 @@ def asarray(a: Any, dtype: DTypeLike | None = None) -> Any:
     else:
         same = isinstance(a, ScalarView) and (dtype is None or np.dtype(dtype) == a.dtype)
     return a if same else array(a, dtype)
+
+
+def own(value: Any, *, name: str) -> Any:
+    """An array of the kernel with the values of one that NumPy has just made, which the kernel changes."""
+    is_array = isinstance(value, np.ndarray) and value.ndim
+    return assign.array(new_array(value), name=name) if is_array else value
+
+
+def converted_by_numpy(kind: str, values: Any, dtype: DTypeLike | None = None, **options: Any) -> Any:
+    """The array for ``np.array(x)`` or ``np.asarray(x)`` in a kernel: NumPy's own of values of the host."""
+    if not _is_symbolic(values):
+        return getattr(np, kind)(values, dtype, **options)
+    if options.pop("copy", None) is False or options:
+        raise unfit(f"`np.{kind}` of a kernel's array has other options", f"call `cy.{kind}`")
+    return {"array": array, "asarray": asarray}[kind](values, dtype)
 
 
 @numpy_function(role="new array")
@@ -247,6 +258,11 @@ def diag(v: Any, k: int = 0) -> Any:
         return Choose(on, v.at([index[1 if k < 0 else 0]]), zero, here())
 
     return LazyArray((size, size), v.dtype_name, element_at, (v,))
+
+
+@numpy_function(np.diagflat, public=False)
+def _diagflat(v: Any, k: int = 0) -> Any:
+    return diag(v.ravel(), k)
 
 
 @numpy_function(np.meshgrid, role="whole arrays")

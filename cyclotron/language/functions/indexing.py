@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from cyclotron.language.functions import elementwise as f
 from cyclotron.language.functions.along_axis import neutral, put_along_axis, summed
 from cyclotron.language.functions.forms import at_axis, with_axes
+from cyclotron.language.functions.joining import stack
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.values import broadcasting, dispatch
 from cyclotron.language.values.affine import Affine
@@ -35,19 +35,33 @@ from cyclotron.language.values.subscripts import is_array, is_place
 from cyclotron.support.dtypes import is_whole
 
 
+def _check_changes(array: LazyArray) -> None:
+    if array.fixed:
+        raise trace_error(
+            "CYC107",
+            f"{array.fixed} is changed in place",
+            help="assign element by element, in a loop over it; or change a copy, e.g. `x = A[n].copy()`",
+        )
+
+
 def _with_term(op: str) -> dispatch.Method:
     """Return the method of ``x[places] += value``: the elements, changed, which are assigned there then."""
 
     def changed(self: LazyArray, other: Any) -> SymbolicArray:
-        if self.fixed:
-            raise trace_error(
-                "CYC107",
-                f"{self.fixed} is changed in place",
-                help="assign element by element, in a loop over it; or change a copy, e.g. `x = A[n].copy()`",
-            )
-        return combine(op, (self, other.value if isinstance(other, dispatch.Term) else other))
+        _check_changes(self)
+        return _changed(self, op, other)
 
     return changed
+
+
+def _changed(array: LazyArray, op: str, other: Any) -> SymbolicArray:
+    """The elements, changed as NumPy changes arrays in place; one element alone is a number, and no array."""
+    value = other.value if isinstance(other, dispatch.Term) else other
+    made = combine(op, (array, value))
+    if array.shape:
+        broadcasting.check_fits(made.shape, array.shape, in_place=f"{dispatch.SIGNS[op]}=")
+        check_storable(made.dtype_name, array.dtype_name, in_place=f"{dispatch.SIGNS[op]}=")
+    return made
 
 
 @dispatch.in_place(_with_term)
@@ -55,15 +69,10 @@ class _Gathered(LazyArray):
     """The elements at places, a new array that nothing has taken yet."""
 
 
-@dataclass(frozen=True)
-class _Growth:
-    """The value that the element at a place grows by."""
-
-    value: Any
-
-
 class _Picked(_Gathered):
-    """The element at a place: what is added to it leaves the others as they are, in every bit."""
+    """The elements at one place: what is added to them leaves the others as they are, in every bit."""
+
+    place: tuple[SymbolicArray, Any]  # the array, and its subscript
 
     def __iadd__(self, other: Any) -> Any:  # type: ignore[misc]
         return self._grown("add", other)
@@ -73,12 +82,29 @@ class _Picked(_Gathered):
 
     def _grown(self, op: str, other: Any) -> Any:
         """In the dtype of the array; in another one NumPy's result is rounded where it is assigned."""
-        value = other.value if isinstance(other, dispatch.Term) else other
-        made = combine(op, (self, value))
+        if not isinstance(other, dispatch.Term):  # not the text's `x[n] += value`
+            _check_changes(self)
+        value, made = other.value if isinstance(other, dispatch.Term) else other, _changed(self, op, other)
         if made.dtype_name != self.dtype_name:
             return made
         term = value if op == "add" else -operand(value).astype(self.dtype_name)
-        return _Growth(materialized(term) if isinstance(term, LazyArray) else term)
+        grown = _Grown(made.shape, made.dtype_name, made.at, (made,), costly=True, label=made.label)
+        grown.place = self.place
+        grown.term = materialized(term) if isinstance(term, LazyArray) else term
+        return grown
+
+
+class _Grown(LazyArray):
+    """The elements at a place, and what was added to them."""
+
+    place: tuple[SymbolicArray, Any]
+    term: Any
+
+    def is_of(self, array: View, key: Any) -> bool:
+        """Return whether these are assigned to the place where they were."""
+        own, before = self.place
+        same = isinstance(own, View) and own.tensor is array.tensor and own.picks == array.picks
+        return same and before is key
 
 
 def gathered(array: SymbolicArray, key: Any) -> Any:
@@ -119,8 +145,10 @@ def gathered(array: SymbolicArray, key: Any) -> Any:
         return summed(tuple(sizes), base.dtype_name, chosen, term)
 
     whole = (*others[:first], *shape, *others[first:])
-    kind = _Gathered if whole else _Picked
+    kind = _Gathered if shape else _Picked
     taken = kind(whole, base.dtype_name, element_at, (base, number), costly=True, label="taken")
+    if isinstance(taken, _Picked):
+        taken.place = array, key
     if not whole or shape or any(np.ndim(one) for one in keys if is_array(one)):
         return taken
     taken.fixed = f"a part of `{array.name}` at a place that data tell"  # a view in NumPy
@@ -137,12 +165,12 @@ def scattered(array: View, key: Any, value: Any) -> None:
     ShapeError
         CYC120 for indices that are no integers, CYC122 for values that do not conform.
     """
-    if is_array(key) and operand(key).dtype_name == "bool":
+    if is_array(key) and not _is_list_of_data(key) and operand(key).dtype_name == "bool":
         _assign_masked(array, operand(key), value)
         return
     keys = [element(one) if _is_symbolic_number(one) else one for one in _each_axis(array, key)]
     if any(map(is_place, keys)) and not any(map(is_array, keys)):
-        _put_element(array, keys, value)
+        _put(array, keys, value, isinstance(value, _Grown) and value.is_of(array, key))
         return
     places = [n for n, one in enumerate(keys) if is_array(one)]
     full = all(is_array(one) or (isinstance(one, slice) and one == slice(None)) for one in keys)
@@ -172,38 +200,34 @@ def scattered(array: View, key: Any, value: Any) -> None:
         array[at_axis(along, int(place))] = one if whole else element(one)
 
 
-def _put_element(array: View, keys: Sequence[Any], value: Any) -> None:
-    """Assign to the element at a place, or add to it: every other one stays as it is, in every bit."""
+def _put(array: View, keys: Sequence[Any], value: Any, grows: bool) -> None:
+    """Assign to the elements at a place, or add to them: all others stay as they are, in every bit."""
     part = array[tuple(slice(None) if is_place(one) else one for one in keys)]
-    if part.ndim != sum(map(is_place, keys)):
-        raise trace_error(
-            "CYC107",
-            f"a slice of `{array.name}` is assigned at a place that data tell",
-            help="assign element by element, in a loop over the slice",
-        )
-    sizes = whole_numbers(part.shape, f"`{array.name}`")
+    axes = [sum(not _is_number(one) for one in keys[:n]) for n, one in enumerate(keys) if is_place(one)]
+    sizes = [whole_numbers(part.shape, f"`{array.name}`")[axis] for axis in axes]
+    others = tuple(size for axis, size in enumerate(part.shape) if axis not in axes)
     indices = [
         _normalized(one, size, array.name) for one, size in zip(filter(is_place, keys), sizes, strict=True)
     ]
-    grows = isinstance(value, _Growth)
     check_numbers(value, array.dtype_name)
-    given = operand(value.value if grows else value)
-    if given.shape:
-        raise unfit(
-            f"an array of shape {text(given.shape)} is assigned to one element of `{array.name}`",
-            "assign one element",
-        )
-    if not isinstance(given.at(()), Constant) and (grows or given.dtype_name != part.dtype_name):
+    given = operand(value.term if grows else value)
+    broadcasting.check_fits(given.shape, others)
+    is_constant = not given.shape and isinstance(given.at(()), Constant)
+    if not is_constant and (grows or given.dtype_name != part.dtype_name):
         check_storable(given.dtype_name, part.dtype_name)
         own = given.astype(part.dtype_name)
-        given = LazyArray((), own.dtype_name, own.at, (own,), label="put")
+        given = LazyArray(own.shape, own.dtype_name, own.at, (own,), label="put")
     new, number = materialized(given), _one_number(indices, sizes, ())
+    if new.shape:
+        along = tuple(None if n in axes else slice(None) for n in range(part.ndim))
+        new = new[(None,) * (len(others) - new.ndim)][along]
 
     def element_at(index: Sequence[Affine]) -> Element:
-        found = apply("equal", number.at(()), flat_index(index, sizes))
+        found = apply("equal", number.at(()), flat_index([index[axis] for axis in axes], tuple(sizes)))
+        own = new.at(broadcasting.along(index, new.shape))
         if not grows:
-            return where(found, new.at(()), part.at(index))
-        nothing, own = Constant(neutral(part.dtype_name), here()), new.at(())
+            return where(found, own, part.at(index))
+        nothing = Constant(neutral(part.dtype_name), here())
         # Numbers alone have the dtype of what they are added to.
         return Apply("where", (found, own, nothing), here(), type=ScalarType(part.dtype_name))
 
@@ -247,8 +271,14 @@ def _each_axis(array: SymbolicArray, key: Any) -> list[Any]:
     return [_places(one) for one in (*keys[:at], *[slice(None)] * rest, *keys[at + 1 :])]
 
 
+def _is_list_of_data(key: Any) -> bool:
+    return isinstance(key, list) and any(isinstance(one, (dispatch.Arithmetic, Affine)) for one in key)
+
+
 def _places(key: Any) -> Any:
-    """A subscript; of a mask of the host, which is known, the places where it holds."""
+    """A subscript; of a mask of the host the places where it holds; a list of data as an array."""
+    if _is_list_of_data(key):
+        return materialized(stack([operand(one).astype("int64") for one in key]))
     is_mask = isinstance(key, (np.ndarray, list)) and np.ndim(key) == 1 and np.asarray(key).dtype == np.bool_
     return np.flatnonzero(key) if is_mask else key
 

@@ -36,8 +36,8 @@ NEW_ARRAYS: dict[object, str] = {}
 """Functions that return a new array whatever their arguments are."""
 DECLARATIONS: dict[object, str] = {}
 """Functions that declare a tensor, ``C = cy.empty(...)``."""
-HOST_ARRAYS: dict[object, str] = {}
-"""NumPy's functions that make an array which the compiler cannot see."""
+OF_NUMPY: dict[object, str] = {}
+"""NumPy's functions that make an array, which a name gets as a tensor of the kernel."""
 _TABLES: Mapping[Role, Sequence[dict[object, str]]] = {
     "whole arrays": [OF_WHOLE_ARRAYS],
     "new array": [NEW_ARRAYS],
@@ -69,7 +69,7 @@ def numpy_function(
     role : {"whole arrays", "new array", "declaration", "creation"}, optional
         How a kernel's text is read where it calls the function: only kernels with whole-array statements do;
         it returns a new array; ``C = f(...)`` declares the tensor C in the intermediate language; all of the
-        latter two, which NumPy's function in a kernel would not.
+        latter two, as NumPy's function does too.
     public : bool
         Whether `cyclotron` has it, under its own name.
     """
@@ -88,9 +88,10 @@ def numpy_function(
         for table in _TABLES[role] if role is not None else ():
             table[known] = function.__name__
         if role in ("declaration", "creation"):
-            (DECLARATIONS if role == "declaration" else HOST_ARRAYS).update(
-                dict.fromkeys(numpy, function.__name__)
-            )
+            made: dict[object, str] = dict.fromkeys(numpy, function.__name__)
+            (DECLARATIONS if role == "declaration" else OF_NUMPY).update(made)
+            if role == "creation":
+                NEW_ARRAYS.update(made)
         if public:
             PUBLIC[function.__name__] = known
             numpy_functions.NAMES.add(function.__name__)

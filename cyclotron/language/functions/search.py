@@ -21,6 +21,7 @@ from cyclotron.language.values.context import ACTIVE
 from cyclotron.language.values.nodes import Element, IndexValue
 from cyclotron.language.values.operations import apply, element
 from cyclotron.language.values.operators import named_dtype
+from cyclotron.language.values.ranges import range_of_form
 from cyclotron.language.values.reference import ScalarView
 from cyclotron.language.values.scalar_type import ScalarType, check_fit
 from cyclotron.language.values.source_span import here
@@ -157,7 +158,9 @@ def _extremum(kind: Literal["max", "min"], a: Any, axis: int | None, keepdims: b
     found = combine("equal", (array, fold(kind, array, searched, True)))
     if kind_of(array.dtype) == "f":
         found = combine("logical_or", (found, combine("is_nan", (array,))))
-    number = math.prod(whole_numbers(tuple(array.shape[one] for one in searched), f"arg{kind}"))
+    sizes = tuple(array.shape[one] for one in searched)
+    known = range_of_form(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], Affine) else None
+    number = known[1] if known else math.prod(whole_numbers(sizes, f"arg{kind}"))
     return fold(
         "min", combine("where", (found, flat_indices(array.shape, searched), number)), searched, keepdims
     )

@@ -53,6 +53,17 @@ class ArrayNames:
         size = -1
         while size != (size := len(self._data)):
             self._data |= {name for name, value in stores if value is None or self.reads_data(value)}
+        self._filled = {name for node in walk(source.node) for name in self._filled_by(node)}
+
+    def _filled_by(self, node: ast.AST) -> list[str]:
+        """The names of arrays that a statement changes, all or in part, to data."""
+        if not isinstance(node, (ast.Assign, ast.AugAssign)) or not self.reads_data(node.value):
+            return []
+        return [name for name, value in _stores(node) if value is None or isinstance(node, ast.AugAssign)]
+
+    def is_filled(self, name: str) -> bool:
+        """Return whether what a name holds is changed to data."""
+        return name in self._filled
 
     def __contains__(self, name: str) -> bool:
         return name in self._names

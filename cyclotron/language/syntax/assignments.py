@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import Any
 
-from cyclotron.language.functions.registry import DECLARATIONS, HOST_ARRAYS
+import numpy as np
+
+from cyclotron.language.functions.registry import DECLARATIONS, OF_NUMPY
 from cyclotron.language.syntax.annotations import resolved
 from cyclotron.language.syntax.globals import module_of
 from cyclotron.language.syntax.rewrite_state import RewriteState
@@ -14,17 +17,19 @@ from cyclotron.language.syntax.trees import call, copied, located, name, walk, w
 from cyclotron.language.values.array import SymbolicArray
 from cyclotron.language.values.subscripts import is_array
 
+_MAKERS: Mapping[object, str] = {
+    one: one.__name__ for one in (np.array, np.arange, np.linspace, np.eye, np.identity, np.tri)
+}
 ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
 
 
 def assign(state: RewriteState, node: ast.Assign) -> list[ast.stmt]:
     """Rewrite an assignment; `C = cy.empty(...)` declares a tensor."""
     symbolic = state.names.is_symbolic(node.value)
-    declared = _declaration(state, node)
-    value = declared or computed(state, node.targets[0], node.value)
+    value = computed(state, node.targets[0], node.value)
     targets = [_target(state, target, symbolic) for target in node.targets]
     for target in node.targets:
-        _note_arrays(state, target, node.value, declared is not None)
+        _note_arrays(state, target, node.value)
     return [ast.Assign(targets=targets, value=value)]
 
 
@@ -37,6 +42,8 @@ def computed(state: RewriteState, target: ast.expr, value: ast.expr, *, apart: b
         values = [computed(state, *pair, apart=True) for pair in zip(target.elts, value.elts, strict=True)]
         return ast.copy_location(ast.Tuple(elts=values, ctx=ast.Load()), value)
     rewritten = state.rewrite(value)
+    if isinstance(target, ast.Name) and _declares(state, value):
+        return _declaration(state, target.id, value, rewritten)
     if isinstance(target, ast.Tuple):
         target = target.elts[0]
     if apart and isinstance(target, ast.Subscript):
@@ -46,6 +53,8 @@ def computed(state: RewriteState, target: ast.expr, value: ast.expr, *, apart: b
     may_be_array = not state.arrays.is_view(value) and state.arrays.may_be_array(whole)
     parts = state.arrays.may_part(named, value)
     is_new = named and (may_be_array or parts or _is_of_places(state, value) or may_be_of_host(state, value))
+    if named and state.arrays.is_filled(named) and _is_made_here(state, value):
+        rewritten = located(call(state.il, "own", [rewritten], words(name=named)), value)
     if is_new:
         return new_array(state, rewritten, named)
     of_parts = any(isinstance(part, ast.Subscript) for part in walk(value)) and state.arrays.reads_data(value)
@@ -53,6 +62,14 @@ def computed(state: RewriteState, target: ast.expr, value: ast.expr, *, apart: b
         return rewritten
     # The text does not tell that `A[0] + 1` is of a row, and an array.
     return located(call(state.il, "computed", [rewritten], words(name=named)), value)
+
+
+def _is_made_here(state: RewriteState, value: ast.expr) -> bool:
+    """Return whether NumPy makes a new array where it computes a value, if it is an array of the host."""
+    if isinstance(value, ast.Call):
+        is_copy = isinstance(value.func, ast.Attribute) and value.func.attr == "copy"
+        return is_copy or lookup(_MAKERS, state.source.meaning(value.func)) is not None
+    return isinstance(value, (ast.BinOp, ast.UnaryOp))
 
 
 def _is_of_places(state: RewriteState, value: ast.expr) -> bool:
@@ -86,16 +103,16 @@ def new_array(state: RewriteState, value: ast.expr, named: str) -> ast.expr:
     return located(call(state.il, "array", [value], words(name=named)), value)
 
 
-def _note_arrays(state: RewriteState, target: ast.expr, value: ast.expr, declared: bool) -> None:
+def _note_arrays(state: RewriteState, target: ast.expr, value: ast.expr) -> None:
     """Note which of the names that are assigned may hold arrays."""
-    if isinstance(target, ast.Name) and declared:
+    if isinstance(target, ast.Name) and _declares(state, value):
         state.arrays.declare(target.id)
     elif isinstance(target, ast.Name):
         state.arrays.store(target.id, value)
     elif isinstance(target, (ast.Tuple, ast.List)):
         parts = value.elts if isinstance(value, ast.Tuple) else [value] * len(target.elts)
         for one, part in zip(target.elts, parts, strict=False):
-            _note_arrays(state, one, part, declared)
+            _note_arrays(state, one, part)
 
 
 def annotated(state: RewriteState, node: ast.AnnAssign) -> list[ast.stmt]:
@@ -210,24 +227,18 @@ def _may_be_of_host(state: RewriteState, node: ast.expr) -> bool:
     return node.id not in state.arrays or node.id in state.containers
 
 
-def _declaration(state: RewriteState, node: ast.Assign) -> ast.expr | None:
-    """`C = cy.empty(...)` gets the name of its tensor."""
-    value = node.value
-    if not isinstance(value, ast.Call):
-        return None
-    function = state.source.meaning(value.func)
-    declared, numpy = lookup(DECLARATIONS, function), lookup(HOST_ARRAYS, function)
-    if numpy is not None:
-        raise state.source.error(
-            value,
-            "CYC115",
-            f"`np.{numpy}` makes an array that the compiler cannot see",
-            f"use `cy.{numpy}`, which means the same",
-        )
-    if declared is None or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
-        return None
-    rewritten = state.rewrite(value)
+def _declares(state: RewriteState, value: ast.expr) -> bool:
+    """Return whether a value is a call that makes an array for the kernel to assign."""
+    function = state.source.meaning(value.func) if isinstance(value, ast.Call) else None
+    return lookup(DECLARATIONS, function) is not None or lookup(OF_NUMPY, function) is not None
+
+
+def _declaration(state: RewriteState, target: str, value: ast.expr, rewritten: ast.expr) -> ast.expr:
+    """`C = cy.empty(...)` gets the name of its tensor; of NumPy's functions too."""
+    assert isinstance(value, ast.Call)
     assert isinstance(rewritten, ast.Call)
-    named = [*rewritten.keywords, *words(name=node.targets[0].id)]
-    new = call(state.il, declared, rewritten.args, named)
-    return located(new, value)
+    function = state.source.meaning(value.func)
+    declared, of_numpy = lookup(DECLARATIONS, function), lookup(OF_NUMPY, function)
+    arguments = [ast.Constant(of_numpy), *rewritten.args] if of_numpy else rewritten.args
+    named = [*rewritten.keywords, *words(name=target)]
+    return located(call(state.il, declared or "made_by_numpy", arguments, named), value)

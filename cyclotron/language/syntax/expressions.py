@@ -29,6 +29,8 @@ _REDUCTIONS: Mapping[object, str] = {
     builtins.all: "all",
 }
 _JOINS: Mapping[object, str] = {np.r_: "r_", np.c_: "c_"}
+_CONVERSIONS: Mapping[object, str] = {np.array: "array", np.asarray: "asarray"}
+_COMPUTED = (ast.BinOp, ast.UnaryOp, ast.Call, ast.IfExp)
 _OBSERVERS = (str, repr, ascii, format, type)
 """Functions that tell of a value more than a number has: its text, its class."""
 _CHANGES_OF_HOST = ("pop", "popitem", "popleft", "setdefault")
@@ -212,6 +214,10 @@ class Expressions(ast.NodeTransformer):
             return self._call(node, "is_instance", [self.visit(argument) for argument in node.args])
         if plain and len(node.args) == 3 and lookup(_CHOICES, function) and self._is_of_indices(node.args[0]):
             return self._selection(node)
+        if conversion := lookup(_CONVERSIONS, function):
+            arguments = [ast.Constant(conversion), *map(self.visit, node.args)]
+            named = [ast.keyword(one.arg, self.visit(one.value)) for one in node.keywords]
+            return self._call(node, "converted_by_numpy", arguments, named)
         if not node.keywords:
             if extremum and len(node.args) > 1:
                 return self._call(node, extremum, [self.visit(argument) for argument in node.args])
@@ -228,9 +234,15 @@ class Expressions(ast.NodeTransformer):
                 result.func = self._call(owner, "steady", [result.func])
             return result
         result = self._generic(node)
+        if isinstance(result, ast.Call) and isinstance(result.func, ast.Lambda):
+            result.args[:] = map(self._argument, result.args)
         if isinstance(result, ast.Call) and is_of_user(function):
             result.func = self._call(node.func, "steady", [result.func])
         return result
+
+    def _argument(self, node: ast.expr) -> ast.expr:
+        """An argument of a function of the text; an array is computed once, however often it is read."""
+        return self._call(node, "array", [node], words(name="")) if isinstance(node, _COMPUTED) else node
 
     def _is_object(self, method: ast.Attribute) -> bool:
         """Return whether a method is that of an object of the user's around the kernel."""

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from cyclotron.language.syntax.nested_functions import with_lambdas
 from cyclotron.language.syntax.trees import walk
 from cyclotron.language.values.source_span import line_span, span_of
 from cyclotron.support.errors import Span, TraceError
@@ -47,7 +48,7 @@ class Source:
         self.function = function
         self.file = function.__code__.co_filename
         self.first_line = function.__code__.co_firstlineno
-        self.node = self._find()
+        self.node = with_lambdas(self._find())
         self.free = closure_of(function)
         self._local_names = set(function.__code__.co_varnames) | set(function.__code__.co_cellvars)
 

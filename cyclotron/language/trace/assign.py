@@ -107,9 +107,10 @@ def multiply(target: View, value: object) -> None:
 
 def new_array(value: SymbolicArray, name: str, variable: str = "") -> SymbolicTensor:
     """A new tensor that holds an array, positioned as what that is computed from; names as in `declare`."""
-    shape = broadcasting.whole_numbers(value.shape, f"`{name}`")
+    tile = value.tile if isinstance(value, SymbolicTensor) else None
+    shape = value.scalars if tile else broadcasting.whole_numbers(value.shape, f"`{name}`")
     tensor: SymbolicTensor = active_recorder().declare(
-        name, shape, None, value.dtype_name, None, anywhere=True, variable=variable
+        name, shape, tile, value.dtype_name, None, anywhere=True, variable=variable
     )
     tensor.origin, tensor.complete = _origin(value), True
     _Statement(tensor.whole(), value).record(None)

@@ -280,7 +280,7 @@ def outputs(**tensors: object) -> dict[str, Tensor]:
         unchanged = tensor.is_input and tensor not in {statement.target for statement in trace.statements}
         again = builtins.any(tensor is other for other in result.values())
         if unchanged or again or (tensor.is_input and tensor.name != name):  # inputs keep their names
-            tensor = new_array(tensor.expression(), name)
+            tensor = new_array(tensor if tensor.tile else tensor.expression(), name)
         is_taken = builtins.any(
             t.is_input and t.unique_name == name and t is not tensor for t in trace.tensors
         )
@@ -468,11 +468,13 @@ def _reduce(
             neutral = bool(_NEUTRAL[kind]) if _is_truth(term) else _NEUTRAL[kind]
             term = operations.where(data, term, neutral)
         expression = None if isinstance(term, Array) else element(term)
+        ranges = [one for part in (*around, *scope.region) for one in part]
+        if _differ(index, ranges, trace.statements[made:]):
+            is_array = isinstance(term, SymbolicArray) and term.shape
+            expression = _kept(kind, index, None if is_array else element(term), scope)
     finally:
         trace.open_terms -= 1
         trace.scopes.pop()
-    ranges = [one for part in (*around, *scope.region) for one in part]
-    _check_terms(kind, index, ranges, trace.statements[made:])
     region = scope.region
     if kind not in _NEUTRAL:
         kind = _of_python(kind, operand(term) if expression is None else expression)
@@ -522,8 +524,8 @@ def _of_nothing(value: Reduce) -> Element:
     return retyped(as_python(real, "int64"), ScalarType("int64", True, (neutral, neutral)))
 
 
-def _check_terms(kind: str, index: Index, known: Sequence[Constraint], made: Sequence[Statement]) -> None:
-    """Raise `TraceError` (CYC107) where terms are made of arrays that differ from term to term.
+def _differ(index: Index, known: Sequence[Constraint], made: Sequence[Statement]) -> bool:
+    """Return whether terms are made of arrays that differ from term to term.
 
     That is where what is recorded reads the index, or depends on more of it than the `known` range.
     """
@@ -532,11 +534,27 @@ def _check_terms(kind: str, index: Index, known: Sequence[Constraint], made: Seq
         values = forms_of(statement.value)
         limits = [one.form for part in statement.region for one in part if id(one) not in own]
         if builtins.any(index in form.terms for form in (*values, *limits)):
-            raise trace_error(
-                "CYC107",
-                f"each term of the {kind} over `{index.name}` is made of an array of its own",
-                help=f"add the terms in a loop, e.g. `for {index.name} in ...: total[i] += ...`",
-            )
+            return True
+    return False
+
+
+def _kept(kind: str, index: Index, term: Element | None, scope: Scope) -> Element:
+    """The terms of a reduction in an array, which the loop over them fills with what they are made of."""
+    trace = active_trace()
+    ends = extent(trace.region(), index)
+    if term is None or term.counts or ends is None:
+        raise trace_error(
+            "CYC107",
+            f"each term of the {kind} over `{index.name}` is made of an array of its own",
+            help=f"add the terms in a loop, e.g. `for {index.name} in ...: total[i] += ...`",
+        )
+    trace.scopes.pop()
+    terms = trace.declare("terms", (ends[1] - ends[0] + 1,), None, term.dtype, None, anywhere=True)
+    trace.scopes.append(scope)
+    at = (Affine({index: 1}, -ends[0]),)
+    trace.assign(terms, at, term)
+    kept = element(terms.at(at))
+    return as_python(kept, term.dtype) if term.type.weak else kept
 
 
 def _term_of(body: Body, at: Affine, kind: str, region: Region) -> object:

@@ -330,8 +330,8 @@ class SymbolicArray(Array):
         raise trace_error(
             "CYC107",
             "an array is converted to what Python computes with, and it has no values yet",
-            help="use the operators of arrays, cy.sum and the like, of several `cy.stack([x, y])`; run other"
-            " code in `with cy.host():`",
+            help="use the operators of arrays, cy.sum and the like, of several `cy.stack([x, y])`; make"
+            " arrays that functions fill by `cy.zeros`; run other code in `with cy.host():`",
         )
 
     __float__ = __int__ = __complex__ = __index__ = __array__ = _as_number

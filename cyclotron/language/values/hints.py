@@ -89,7 +89,6 @@ MEANINGS: Mapping[str, str] = {
     "put": "write `x[indices] = values`",
     "itemset": "write `x[i] = value`",
     "fill_diagonal": "write `x[...] = cy.where(cy.eye(n, dtype=bool), value, x)`",
-    "diagflat": "write `cy.diag(x.ravel())`",
     "putmask": "write `x[...] = cy.where(mask, values, x)`",
     "copyto": "write `x[...] = y`, or with a mask `x[...] = cy.where(mask, y, x)`",
     "place": "write `x[...] = cy.where(mask, value, x)`",

@@ -20,7 +20,10 @@ STATEMENTS: Mapping[type[ast.stmt], tuple[str, str]] = {
     ast.Delete: ("`del` is no recurrence", HOST_HELP),
     ast.Global: ("`global` is no recurrence", "pass the value as an argument"),
     ast.Nonlocal: ("`nonlocal` is no recurrence", "pass the value as an argument"),
-    ast.FunctionDef: ("a nested function is not supported", "define it outside the kernel and call it"),
+    ast.FunctionDef: (
+        "a nested function has other statements than assignments of names, `if` and `return`",
+        "define it outside the kernel and call it",
+    ),
     ast.ClassDef: ("a class is no recurrence", HOST_HELP),
     ast.AsyncFor: ("`async for` is no recurrence", "write `for i in range(...)`"),
     ast.AsyncWith: ("`async with` is no recurrence", HOST_HELP),

@@ -1,0 +1,78 @@
+"""Functions that a kernel's text defines: `def` of assignments, `if` and `return` is what `lambda` is."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from cyclotron.language.syntax.trees import completed, walk
+
+
+def with_lambdas(kernel: ast.FunctionDef) -> ast.FunctionDef:
+    """The kernel itself; each function in its body that one expression computes is now assigned to its name.
+
+    Others stay as they are, and are refused: in a kernel's text only its own statements are recorded.
+    """
+    for block in [
+        kernel.body,
+        *(body for part in walk(kernel) for body in _blocks(part) if part is not kernel),
+    ]:
+        block[:] = [_assigned(one) if isinstance(one, ast.FunctionDef) else one for one in block]
+    return kernel
+
+
+def _blocks(node: ast.AST) -> list[list[ast.stmt]]:
+    bodies = (getattr(node, field, None) for field in ("body", "orelse"))
+    return [body for body in bodies if isinstance(body, list)]
+
+
+def _assigned(function: ast.FunctionDef) -> ast.stmt:
+    """`f = lambda x: ...` for a function of assignments, `if` and `return`; else the function itself."""
+    value = None if function.decorator_list else _expression(function.body)
+    if value is None:
+        return function
+    for part in walk(function.args):
+        if isinstance(part, ast.arg):
+            part.annotation = None
+    new = ast.Assign([ast.Name(function.name, ast.Store())], ast.Lambda(function.args, value))
+    return completed(ast.copy_location(new, function))
+
+
+def _returns(body: Sequence[ast.stmt]) -> bool:
+    last = body[-1] if body else None
+    return isinstance(last, ast.Return) or (
+        isinstance(last, ast.If) and _returns(last.body) and _returns(last.orelse)
+    )
+
+
+def _expression(body: Sequence[ast.stmt]) -> ast.expr | None:
+    """The expression that statements return; None where they are others. What they assign are arguments."""
+    if not body:
+        return ast.Constant(None)
+    first, rest = body[0], body[1:]
+    if isinstance(first, ast.FunctionDef):
+        first = _assigned(first)
+    if isinstance(first, ast.Return):
+        return first.value or ast.Constant(None)
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):  # a docstring
+        return _expression(rest)
+    if isinstance(first, ast.If):
+        if not _returns(first.body) and not _returns(first.orelse):
+            return None  # what follows is of both
+        branches = (one if _returns(one) else [*one, *rest] for one in (first.body, first.orelse))
+        value, other = map(_expression, branches)
+        return ast.copy_location(ast.IfExp(first.test, value, other), first) if value and other else None
+    if isinstance(first, ast.Assign) and len(first.targets) == 1:
+        target, value = first.targets[0], first.value
+    elif isinstance(first, ast.AnnAssign) and first.value is not None:
+        target, value = first.target, first.value
+    else:
+        return None
+    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+    names = [part.id for part in parts if isinstance(part, ast.Name)]
+    after = _expression(rest)
+    if after is None or len(set(names)) < len(parts):
+        return None
+    arguments = ast.arguments([], [ast.arg(one) for one in names], None, [], [], None, [])
+    given: list[ast.expr] = [value] if parts == [target] else [ast.Starred(value, ast.Load())]
+    return ast.copy_location(ast.Call(ast.Lambda(arguments, after), given, []), first)

@@ -1,0 +1,194 @@
+"""Rows and elements at places that data tell: read, assigned, added to, swapped, summed, as in NumPy."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+
+def rows(x, n):
+    A = np.outer(x, x)
+    for k in range(4):
+        A[n[k]] += x
+        A[:, n[k]] -= x[k]
+    A[n[0]] = A[n[1]] + 1
+    A[n[0], ::2] += x[:2]
+    A[1:3, n[1]] = 0
+    A[..., n[2]] -= x[n[0]]
+    for k in range(4):
+        if x[k] > 2:
+            A[n[k]] = A[k]
+    return A
+
+
+def of_three_axes(x, n):
+    A = np.zeros((2, 3, 4), x.dtype)
+    for k in range(2):
+        A[:, n[k] % 3, :] += x
+        A[n[k] % 2, :, n[k]] = x[:3]
+        A[n[k] % 2, n[k] % 3] += 1
+    return A
+
+
+def of_views(x, n):
+    A = np.zeros((4, 4), x.dtype)
+    B = A[1:, 1:]
+    for k in range(2):
+        B[n[k] - 1] += x[:3]
+    return A
+
+
+def means_of_classes(x, n):
+    totals, counts = np.zeros((4, 4)), np.zeros(4)
+    for k in range(4):
+        totals[n[k]] += x * k
+        counts[n[k]] += 1
+    return totals / np.maximum(counts, 1)[:, None]
+
+
+def zeros_keep_their_signs(x, n):
+    A = np.full((4, 4), -0.0)
+    A[n[1]] += 0.0 * x[0]
+    return np.copysign(1.0, A)
+
+
+def swapped(x, n):
+    A, P, y = np.outer(x, x), np.arange(4), x.copy()
+    for k in range(3):
+        A[[k, n[k]]] = A[[n[k], k]]
+        A[:, [0, n[k]]] = A[:, [n[k], 0]]
+        P[[k, n[k] % 4]] = P[[n[k] % 4, k]]
+    y[[n[0], 2]] += 5
+    return A, P, y, x[[n[0], n[1], 3]], A[[0, n[0]], [1, n[1]]]
+
+
+def with_pivots(x, n):
+    A = np.outer(x, x[::-1]) + np.eye(4) * 3
+    P = np.arange(4)
+    for k in range(3):
+        p = k + np.argmax(np.abs(A[k:, k]))
+        if p != k:
+            A[[k, p]] = A[[p, k]]
+            P[[k, p]] = P[[p, k]]
+        A[k + 1 :, k] /= A[k, k]
+        A[k + 1 :, k + 1 :] -= np.outer(A[k + 1 :, k], A[k, k + 1 :])
+    return A, P, n
+
+
+def selected(x, n):
+    for k in range(3):
+        p = k + np.argmin(x[k:])
+        x[k], x[p] = x[p], x[k]
+    return x, n
+
+
+def sums(x, n):
+    A = np.outer(x, x)
+    total = 0
+    for i in range(4):
+        total -= A[i, n[i]] * 2
+    y = np.zeros(4)
+    for i in range(4):
+        y[i] = sum(x[n[k]] for k in range(i)) + sum(A[n[i], n[k]] * x[k] for k in range(4) if k != 2)
+    return total, y, sum(x[n[n[k]]] for k in range(3, -1, -1)), sum(x[n[k]] for k in range(4) if x[k] > 2)
+
+
+def other_reductions(x, n):
+    product = 1
+    for k in range(4):
+        product *= x[n[k]]
+    y = np.zeros(4)
+    for i in range(4):
+        y[i] = max(x[n[k]] for k in range(i + 1)) - min(x[n[k]] for k in range(i + 1))
+    return product, y, any(x[n[k]] > 4 for k in range(4)), sum(x[n[k]] > 2 for k in range(4))
+
+
+def sums_in_loops(x, n):
+    u, steps, total = x * 1.0, 0, np.float64(0)
+    while total < 50 and steps < 6:
+        total = np.float64(0)
+        for k in range(4):
+            total += u[n[k]]
+        u, steps = u * 2, steps + 1
+    return u, steps, total
+
+
+def grown(v):
+    v += 1
+    return v
+
+
+def by_functions(x, n):
+    y = x.copy()
+    for k in range(3):
+        y[n[k]] = grown(y[n[k + 1]])
+        x[k] = grown(x[n[k]])
+    return x, y
+
+
+FUNCTIONS = [
+    rows, of_three_axes, of_views, means_of_classes, zeros_keep_their_signs, swapped, with_pivots, selected,
+    sums, other_reductions, sums_in_loops, by_functions,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32"])
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def test_places(function, dtype):
+    x, n = np.array([1, 5, 2, 3], dtype), np.array([2, 0, 3, -3])
+    kernel = cy.kernel(function)
+    right = function(x.copy(), n)
+    for found in (kernel(x.copy(), n), kernel.reference(x.copy(), n)):
+        for one, other in zip(_tuple(found), _tuple(right), strict=True):
+            one, other = np.asarray(one), np.asarray(other)
+            assert one.dtype == other.dtype
+            np.testing.assert_allclose(one, other, rtol=1e-6 if dtype == "float32" else 1e-14)
+
+
+def _tuple(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def halves(x, n):
+    x[n] += 1.5
+    return x
+
+
+def half_rows(x, n):
+    A = np.outer(x, x)
+    A[n[0]] -= 0.5
+    return A
+
+
+def narrow_rows(x, n):
+    A = np.outer(x, x)
+    A[n[0]] += x[:3]
+    return A
+
+
+def changed_row(x, n):
+    A = np.outer(x, x)
+    return A, grown(A[n[0]])
+
+
+def searched_in_nothing(x, n):
+    for k in range(5):
+        x[0] = np.argmax(x[k:])
+    return x, n
+
+
+@pytest.mark.parametrize(
+    ("function", "code"),
+    [
+        (halves, "CYC120"),
+        (half_rows, "CYC120"),
+        (narrow_rows, "CYC122"),
+        (changed_row, "CYC107"),
+        (searched_in_nothing, "CYC205"),
+    ],
+)
+def test_what_numpy_refuses_or_makes_a_view_of_is_refused(function, code):
+    with pytest.raises(cy.CyclotronError, match=code):
+        cy.kernel(function)(np.array([1, 5, 2, 3]), np.array([2, 0, 3, -3]))
