@@ -44,7 +44,7 @@ from cyclotron.language.trace.loop_carried import update_carried as keep
 from cyclotron.language.trace.loop_parts import loop_parts as parts
 from cyclotron.language.trace.loop_sums import changed, multiplied
 from cyclotron.language.trace.loop_sums import loop_sum as added
-from cyclotron.language.trace.loops import host_step, items, loop, otherwise, rows, unrolled, where
+from cyclotron.language.trace.loops import going_on, host_step, items, loop, otherwise, rows, unrolled, where
 from cyclotron.language.trace.values import (
     absolute,
     all,
@@ -114,6 +114,7 @@ __all__ = [
     "full",
     "full_like",
     "fuse",
+    "going_on",
     "host_items",
     "host_step",
     "hypot",

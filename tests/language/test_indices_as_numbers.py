@@ -468,3 +468,16 @@ def totals_in_loops_of_their_name(x):
 @pytest.mark.parametrize("size", [0, 1, 6])
 def test_totals_in_loops_of_their_name(size: int) -> None:
     equal(totals_in_loops_of_their_name, small(size))
+
+
+def test_truth_values_beside_whole_numbers_are_such():
+    @cy.kernel
+    def f(u):
+        v = cy.zeros((2, 3), dtype="int64")
+        for s in range(2):
+            v[s, 0] = (np.bool_(1) if s else s) == 6
+            v[s, 1] = 6 - (np.bool_(1) if s else s)
+            v[s, 2] = (np.bool_(1) if s else s) * 6 + u[s]
+        return v
+
+    np.testing.assert_array_equal(f(np.array([10, 20])), [[0, 6, 10], [0, 5, 26]])

@@ -254,7 +254,17 @@ def falling_through(x):
     return f(x)
 
 
-@pytest.mark.parametrize("function", [in_a_loop, in_place, a_part, falling_through])
+def unbound(x):
+    w = x
+
+    def f(v):
+        w = w + v  # noqa: F823
+        return w
+
+    return f(x) + w
+
+
+@pytest.mark.parametrize("function", [in_a_loop, in_place, a_part, falling_through, unbound])
 def test_functions_of_other_statements_are_refused(function):
     with pytest.raises(cy.TraceError, match="a nested function has other statements") as refusal:
         cy.kernel(function)(np.ones(4))

@@ -125,6 +125,8 @@ def by_functions(x, n):
     for k in range(3):
         y[n[k]] = grown(y[n[k + 1]])
         x[k] = grown(x[n[k]])
+    p, head, tail = n[1], y[:3], y[1:]
+    tail[p] = grown(head[p])
     return x, y
 
 

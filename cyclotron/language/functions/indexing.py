@@ -103,8 +103,13 @@ class _Grown(LazyArray):
     def is_of(self, array: View, key: Any) -> bool:
         """Return whether these are assigned to the place where they were."""
         own, before = self.place
-        same = isinstance(own, View) and own.tensor is array.tensor and own.picks == array.picks
-        return same and before is key
+        if not isinstance(own, View) or before is not key:
+            return False
+        return own.tensor is array.tensor and own.part == array.part and _forms(own) == _forms(array)
+
+
+def _forms(view: View) -> list[Any]:
+    return [(pick.step, pick.axis, pick.start.terms, pick.start.constant) for pick in view.picks]
 
 
 def gathered(array: SymbolicArray, key: Any) -> Any:

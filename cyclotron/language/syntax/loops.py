@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from cyclotron.language.syntax import carried_names
 from cyclotron.language.syntax.assignments import computed
+from cyclotron.language.syntax.host_loops import has_strides, is_of_host
 from cyclotron.language.syntax.items import Items, Replaced, is_container, items_of, strictness
 from cyclotron.language.syntax.jumps import is_break, jumps, without_continue
 from cyclotron.language.syntax.loop_sums import loop_sums
@@ -37,7 +38,7 @@ def for_loop(state: RewriteState, node: ast.For) -> list[ast.stmt]:
     node = _apart(state, _structured(state, node))
     function = state.source.meaning(node.iter.func) if isinstance(node.iter, ast.Call) else MISSING
     if function is builtins.range:
-        return _over_range(state, node)
+        return _unrolled(state, node) if has_strides(state, node) else _over_range(state, node)
     _check_no_else(state, node)
     taken = items_of(state.source, node.target, node.iter)
     if state.of_items(node.iter) and taken is not None:
@@ -66,13 +67,18 @@ def while_loop(state: RewriteState, node: ast.While) -> list[ast.stmt]:
     node = _structured(state, node)
     _check_no_else(state, node)
     index = state.unused("iteration")
-    steps, before = _steps(state, node, index)
+    if is_of_host(state, node):
+        steps = call(state.il, "going_on", [function_of([], node.test)])
+        return _unrolled(
+            state, ast.copy_location(ast.For(name(index, store=True), steps, node.body, []), node)
+        )
+    most, before = _steps(state, node, index)
     node = state.arrays.with_updates(node)
     early_exit = _early_exit(state, node, [node.test, *node.body], state.unused(f"{index}_runs"))
     goes_on = state.test(node.test)
     body = _body(state, node.body, index, early_exit, test=node.test)
-    result = _loop(state, node.test, node, index, [steps], early_exit, body, goes_on)
-    arguments = [name(early_exit.flag), function_of([], state.test(node.test)), copied(steps)]
+    result = _loop(state, node.test, node, index, [most], early_exit, body, goes_on)
+    arguments = [name(early_exit.flag), function_of([], state.test(node.test)), copied(most)]
     arguments += [ast.Constant(state.max_steps)] if before else []
     result.append(located(ast.Expr(value=call(state.il, "unfinished", arguments)), node.test))
     return [*before, *result]
@@ -132,7 +138,7 @@ def _structured(state: RewriteState, node: _Loop) -> _Loop:
 
 def _unrolled(state: RewriteState, node: ast.For) -> list[ast.stmt]:
     """A loop over values of the host, which Python runs while tracing."""
-    values = call(state.il, "unrolled", [state.rewrite(node.iter)])
+    values = call(state.il, "unrolled", [state.rewrite(located(node.iter, node))])
     parts = node.iter.elts if isinstance(node.iter, (ast.Tuple, ast.List)) else []
     for part in walk(node.target):
         if isinstance(part, ast.Name):

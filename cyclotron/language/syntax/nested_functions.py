@@ -28,7 +28,9 @@ def _blocks(node: ast.AST) -> list[list[ast.stmt]]:
 
 def _assigned(function: ast.FunctionDef) -> ast.stmt:
     """`f = lambda x: ...` for a function of assignments, `if` and `return`; else the function itself."""
-    value = None if function.decorator_list else _expression(function.body)
+    parameters = {part.arg for part in walk(function.args) if isinstance(part, ast.arg)}
+    stores = {name for one in function.body for name in _names(one, ast.Store)}
+    value = None if function.decorator_list else _expression(function.body, stores - parameters)
     if value is None:
         return function
     for part in walk(function.args):
@@ -45,23 +47,28 @@ def _returns(body: Sequence[ast.stmt]) -> bool:
     )
 
 
-def _expression(body: Sequence[ast.stmt]) -> ast.expr | None:
-    """The expression that statements return; None where they are others. What they assign are arguments."""
+def _names(node: ast.AST, context: type[ast.expr_context]) -> set[str]:
+    return {part.id for part in walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, context)}
+
+
+def _expression(body: Sequence[ast.stmt], unbound: set[str]) -> ast.expr | None:
+    """The expression that statements return; None where they are others. What they assign are arguments.
+
+    Names that they read before they assign them, the `unbound`, are an error in Python.
+    """
     if not body:
         return ast.Constant(None)
     first, rest = body[0], body[1:]
     if isinstance(first, ast.FunctionDef):
         first = _assigned(first)
+    if isinstance(first, ast.If):
+        return None if _names(first.test, ast.Load) & unbound else _choice(first, rest, unbound)
+    if _names(first, ast.Load) & unbound:
+        return None
     if isinstance(first, ast.Return):
         return first.value or ast.Constant(None)
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):  # a docstring
-        return _expression(rest)
-    if isinstance(first, ast.If):
-        if not _returns(first.body) and not _returns(first.orelse):
-            return None  # what follows is of both
-        branches = (one if _returns(one) else [*one, *rest] for one in (first.body, first.orelse))
-        value, other = map(_expression, branches)
-        return ast.copy_location(ast.IfExp(first.test, value, other), first) if value and other else None
+        return _expression(rest, unbound)
     if isinstance(first, ast.Assign) and len(first.targets) == 1:
         target, value = first.targets[0], first.value
     elif isinstance(first, ast.AnnAssign) and first.value is not None:
@@ -70,9 +77,17 @@ def _expression(body: Sequence[ast.stmt]) -> ast.expr | None:
         return None
     parts = target.elts if isinstance(target, ast.Tuple) else [target]
     names = [part.id for part in parts if isinstance(part, ast.Name)]
-    after = _expression(rest)
+    after = _expression(rest, unbound - {*names})
     if after is None or len(set(names)) < len(parts):
         return None
     arguments = ast.arguments([], [ast.arg(one) for one in names], None, [], [], None, [])
     given: list[ast.expr] = [value] if parts == [target] else [ast.Starred(value, ast.Load())]
     return ast.copy_location(ast.Call(ast.Lambda(arguments, after), given, []), first)
+
+
+def _choice(node: ast.If, rest: Sequence[ast.stmt], unbound: set[str]) -> ast.expr | None:
+    if not _returns(node.body) and not _returns(node.orelse):
+        return None  # what follows is of both
+    branches = (one if _returns(one) else [*one, *rest] for one in (node.body, node.orelse))
+    value, other = (_expression(one, unbound) for one in branches)
+    return ast.copy_location(ast.IfExp(node.test, value, other), node) if value and other else None

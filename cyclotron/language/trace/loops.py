@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any
 
@@ -171,6 +171,12 @@ def unrolled(values: Any) -> Iterator[Any]:
             )
         active_trace().count_repeat("loops over values of the host")
         yield captured(value, name="value")
+
+
+def going_on(test: Callable[[], Any]) -> Iterator[None]:
+    """``for _ in il.unrolled(il.going_on(lambda: n > 1)):``, a `while` of numbers that the host computes."""
+    while test():
+        yield None
 
 
 def host_step() -> None:

@@ -455,8 +455,11 @@ def applied(
     """An operator on operands; on constants its value."""
     constants = [operand.value for operand in operands if isinstance(operand, Constant)]
     if len(constants) == len(operands):
-        weak = all(operand.type.weak for operand in operands[int(op == "where") :])
-        return Constant(evaluate(op, constants, None if weak else _common(op, operands)), span, type)
+        values = operands[int(op == "where") :]
+        weak, dtype = all(operand.type.weak for operand in values), _common(op, operands)
+        if dtype == "bool":  # beside it a whole number of Python, as a branch of a choice may be, is int64
+            dtype = next((operand.dtype for operand in values if operand.dtype != "bool"), dtype)
+        return Constant(evaluate(op, constants, None if weak else dtype), span, type)
     return Apply(op, operands, span, flags, type)
 
 

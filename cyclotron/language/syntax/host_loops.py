@@ -1,0 +1,84 @@
+"""Loops of a kernel's text that numbers of the host control, and whose bodies need those numbers as sizes."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import collections
+
+from cyclotron.language.syntax.jumps import jumps
+from cyclotron.language.syntax.names import assigned_names
+from cyclotron.language.syntax.rewrite_state import RewriteState
+from cyclotron.language.syntax.trees import name, walk
+
+
+def is_of_host(state: RewriteState, node: ast.While) -> bool:
+    """Return whether Python runs a `while`, as it does `while n > 1: a[:n] = ...; n = n // 2` of a length.
+
+    Others, `while c < n: y[c] = ...; c += 1` too, are recorded once.
+    """
+    if state.indices or state.recorded or any(jumps(node.body)):
+        return False
+    changed = _changed(state, node)
+    return bool(changed) and any(_sizes(state, part, changed) for one in node.body for part in walk(one))
+
+
+def has_strides(state: RewriteState, node: ast.For) -> bool:
+    """Return whether Python runs a loop over a range, as `for p in range(2, n): a[p * p :: p] = ...`.
+
+    Strides are numbers: what is recorded once has forms of indices.
+    """
+    if not isinstance(node.target, ast.Name) or state.names.is_symbolic(node.iter):
+        return False
+    steps = [
+        part.step for one in node.body for part in walk(one) if isinstance(part, ast.Slice) and part.step
+    ]
+    return any(node.target.id in _names(step) for step in steps) and not state.arrays.reads_data(node.iter)
+
+
+def _changed(state: RewriteState, node: ast.While) -> set[str]:
+    """The names that the body computes from numbers of the host alone; none where the test has others."""
+    own: dict[str, list[ast.expr]] = {}
+    for part in (part for one in node.body for part in walk(one)):
+        if isinstance(part, ast.Assign) and len(part.targets) == 1:
+            for one, given in zip(_parts(part.targets[0]), _parts(part.value), strict=False):
+                if isinstance(one, ast.Name):
+                    own.setdefault(one.id, []).append(given)
+        elif isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
+            own.setdefault(part.target.id, []).append(ast.BinOp(name(part.target.id), part.op, part.value))
+    stores = collections.Counter(one.id for one in assigned_names(node.body))
+    hosts = {one for one, values in own.items() if len(values) == stores[one]}
+    for part in (part for one in node.body for part in walk(one)):
+        if not isinstance(part, (ast.If, ast.While, ast.For)):
+            continue
+        if isinstance(part, ast.For) or state.arrays.reads_data(part.test):  # recorded once, or by data
+            hosts -= {one.id for one in assigned_names([part])}
+    while True:
+        wrong = {one for one in hosts if not all(_is_number(state, value, hosts, own) for value in own[one])}
+        if not wrong:
+            break
+        hosts -= wrong
+    return hosts if _is_number(state, node.test, hosts, own) and _names(node.test) & hosts else set()
+
+
+def _is_number(state: RewriteState, value: ast.expr, hosts: set[str], own: dict[str, list[ast.expr]]) -> bool:
+    """Return whether Python computes a value of what no array and no data are part of."""
+    if state.arrays.reads_data(value) or state.arrays.may_be_array(value) or state.names.is_symbolic(value):
+        return False
+    return not (_names(value) & own.keys() - hosts)
+
+
+def _parts(node: ast.expr) -> list[ast.expr]:
+    return node.elts if isinstance(node, ast.Tuple) else [node]
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {part.id for part in walk(node) if isinstance(part, ast.Name)}
+
+
+def _sizes(state: RewriteState, part: ast.AST, names: set[str]) -> bool:
+    """Return whether a slice or a range has one of some names as a bound."""
+    if isinstance(part, ast.Slice):
+        return bool(_names(part) & names)
+    is_range = isinstance(part, ast.Call) and state.source.meaning(part.func) is builtins.range
+    return is_range and bool(_names(part) & names)

@@ -1,0 +1,165 @@
+"""`while` over sizes that the host computes: Python runs it, as the body needs them as bounds."""
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+
+def haar(x):
+    a = x * 1.0
+    n = len(a)
+    while n > 1:
+        half = n // 2
+        t = a[:n].copy()
+        a[:half] = (t[0::2] + t[1::2]) / 2
+        a[half:n] = (t[0::2] - t[1::2]) / 2
+        n = half
+    return a
+
+
+def tree_sum(x):
+    n = x.shape[0]
+    while n > 1:
+        n //= 2
+        x[:n] += x[n : 2 * n]
+    return x[0], x
+
+
+def scan(x):
+    step = 1
+    while step < len(x):
+        before = x[:-step].copy()
+        x[step:] += before
+        step *= 2
+    return x
+
+
+def butterflies(x):
+    y = x * (1 + 0j)
+    n, size = len(x), 2
+    while size <= n:
+        half = size // 2
+        w = np.exp(-2j * np.pi * np.arange(half) / size)
+        for start in range(0, n, size):
+            for k in range(half):
+                t = w[k] * y[start + k + half]
+                u = y[start + k]
+                y[start + k] = u + t
+                y[start + k + half] = u - t
+        size *= 2
+    return y
+
+
+def nested(x):
+    total = np.zeros(8)
+    n = 8
+    while n > 1:
+        m = 1
+        while m < n:
+            total[:m] += x[:m] * n
+            m = m * 2
+        n = n // 2
+    return total, n
+
+
+def odd_ones(x):
+    y = x.copy()
+    n, level = len(x), 0
+    while n > 1 and level < 10:
+        if n % 2 == 0:
+            y[: n // 2] += y[n // 2 : n]
+        else:
+            y[:n] = -y[:n]
+        n, level = n // 2, level + 1
+    return y
+
+
+def counted(x):  # recorded once, as before
+    y = np.zeros(8)
+    c = 0
+    while c < 8:
+        y[c] = x[c] * c
+        c += 1
+    return y, c
+
+
+def by_data(x):
+    y, n = x * 1.0, 0
+    while y[1:].sum() < 1000 and n < 20:
+        y[1:] = y[:-1] + y[1:]
+        n = n + 1
+    return y, n
+
+
+def changed_by_data(x):  # recorded, as before
+    y, n = x * 1.0, 0
+    while n < 8:
+        if y[0] > 3:
+            n += 2
+        n = n + 1
+        y = y + 1
+    return y, n
+
+
+def sieve(x):
+    is_prime = np.ones(len(x), dtype=bool)
+    is_prime[:2] = False
+    for p in range(2, int(len(x) ** 0.5) + 1):
+        if is_prime[p]:
+            is_prime[p * p :: p] = False
+    return is_prime, x
+
+
+def strides(x):
+    y = x.copy()
+    for p in range(1, 4):
+        y[::p] += x[::p] * p
+        y[: p**2] -= 1
+    return y
+
+
+FUNCTIONS = [
+    changed_by_data,
+    sieve,
+    strides,
+    haar,
+    tree_sum,
+    scan,
+    butterflies,
+    nested,
+    odd_ones,
+    counted,
+    by_data,
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+def test_loops_of_sizes(function, dtype):
+    x = np.array([3, 1, 4, 1, 5, 9, 2, 6], dtype)
+    kernel = cy.kernel(function)
+    right = function(x.copy())
+    for found in (kernel(x.copy()), kernel.reference(x.copy())):
+        pairs = zip(found, right, strict=True) if isinstance(right, tuple) else [(found, right)]
+        for one, other in pairs:
+            assert np.asarray(one).dtype == np.asarray(other).dtype
+            np.testing.assert_allclose(one, other, rtol=1e-14)
+
+
+def test_a_loop_without_end_is_refused():
+    @cy.kernel
+    def f(x):
+        n = 4
+        while n > 1:
+            x[:n] += 1
+            n = max(n // 2, 2)
+        return x
+
+    with pytest.raises(cy.TraceError, match="CYC102"):
+        f(np.ones(4))
+
+
+def test_the_loop_is_spread():
+    assert len(cy.kernel(haar).compile(np.arange(16.0)).grid) == 1
+    assert cy.kernel(haar).compile(np.arange(16.0)).grid[0] > 1
