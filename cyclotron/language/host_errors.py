@@ -40,6 +40,8 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
     is_of_values = isinstance(error, OF_VALUES)
     if found is not None and is_of_values and not isinstance(error, ZeroDivisionError) and ours_raise(error):
         return _of_arguments(error, found[1])
+    if found is not None and "array element with a sequence" in str(error):
+        return _of_arrays(found[1])
     if found is None or not is_of_kernel:
         return None
     span = found[1]
@@ -73,6 +75,15 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
             f"{' and '.join(given)}, no array: pass an array, or `cy.spec(...)`, where the kernel takes one"
         )
     return _error(str(error), span, help if given else [*advice, help][0])
+
+
+def _of_arrays(span: Span) -> TraceError:
+    return TraceError(
+        "what a kernel computes is assigned to an array of NumPy in a function that it calls",
+        code="CYC106",
+        span=span,
+        help="make the array by `cy.zeros(n)` or `np.zeros_like(x)`, which make one of the kernel",
+    )
 
 
 def _is_of_user(node: ast.AST, source: Source) -> bool:

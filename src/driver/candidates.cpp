@@ -5,9 +5,15 @@
 #include <utility>
 #include <vector>
 
+#include <cyclotron/poly/effort.hpp>
+
 namespace cyclotron::driver {
 
 namespace {
+
+/// Operations of integer sets for all other orders on one PE, where the first is refused: about a second. They rarely
+/// help.
+constexpr unsigned long most_operations_of_other_orders = 8'000'000;
 
 /// The candidates, in order, for one schedule that leaves things open. Link maps and rings may lead straight to PEs that
 /// are several hops away on a mesh; where they do not, their links between neighbours may serve. Wavefronts come last,
@@ -54,7 +60,8 @@ Expected<Compiled, Refusal> CandidateSearch::run(const schedule::Schedule& sched
   const bool shortcuts = !machine_.link_maps.empty() || machine::wraps_around(machine_);
   auto compiled =
       try_ways(schedule, limits, shortcuts ? std::vector{none, between_neighbours} : std::vector{shared});
-  if (compiled || !may_route_ || is_limited(limits)) return compiled;
+  const bool on_one_pe = schedule.space_indices.empty();  // where no value goes any way
+  if (compiled || !may_route_ || on_one_pe || is_limited(limits)) return compiled;
   for (const auto way : {routed, routed_in_turns}) {
     auto other = try_ways(schedule, limits, {way});
     if (other) return other;
@@ -66,6 +73,7 @@ Expected<Compiled, Refusal> CandidateSearch::try_ways(const schedule::Schedule& 
                                                       const std::vector<dataflow::Relays>& ways) {
   const bool is_limited = driver::is_limited(limits);
   std::optional<Refusal> first;
+  std::optional<poly::EffortBudget> others;
   for (const auto& candidate : candidates(system_, schedule, limits.orders, ways)) {
     if (first && limits.most == 0) break;
     if (is_repeated(candidate, system_)) continue;
@@ -82,6 +90,7 @@ Expected<Compiled, Refusal> CandidateSearch::try_ways(const schedule::Schedule& 
     lacked_effort_ = lacked_effort_ || obstacle == Obstacle::effort;
     if (!first && obstacle == Obstacle::schedule) return compiled;
     if (!first) first = compiled.error();
+    if (schedule.space_indices.empty() && !others) others.emplace(most_operations_of_other_orders);
     // Another order of time would cost as much effort, and need as much memory.
     if (obstacle == Obstacle::effort || obstacle == Obstacle::capacity) break;
     if (is_limited && (obstacle == Obstacle::distance || obstacle == Obstacle::access))

@@ -55,8 +55,9 @@ def counted_beyond_all(x):
 @cy.kernel
 def made_and_assigned_by_index(x):
     w = np.linspace(0, 1, 4)
+    v = w[:]
     for i in range(4):
-        w[i] = 2.0  # error: CYC106
+        v[i] = 2.0  # error: CYC106
     return x * w
 
 

@@ -175,6 +175,23 @@ def conditions(x):
     return x, n
 
 
+def chosen(x):
+    def f(v):
+        if v > 2:
+            w = v
+        else:
+            w = -v
+        return w * w + w
+
+    def norm(v):
+        return np.sqrt(sum(v[k] * v[k] for k in range(len(v))))
+
+    y = np.zeros(4)
+    for i in range(4):
+        y[i] = f(x[i])
+    return y, norm(x)
+
+
 def nothing(x):
     def none(v):
         _ = v
@@ -185,7 +202,8 @@ def nothing(x):
 
 FUNCTIONS = [
     of_elements, of_arrays, steps, recursive, by_shapes, pairs, around, of_loop_numbers, carried,
-    changed_between, views, copies, own_names, within, conditions, nothing,
+    changed_between, views, copies, own_names, within, conditions, chosen,
+    nothing,
 ]  # fmt: skip
 
 
@@ -245,9 +263,8 @@ def a_part(x):
 
 def falling_through(x):
     def f(v):
+        w = v
         if len(v) > 3:
-            w = v
-        else:
             w = -v
         return w
 

@@ -122,7 +122,7 @@ def asarray(a: Any, dtype: DTypeLike | None = None) -> Any:
 def own(value: Any, *, name: str) -> Any:
     """An array of the kernel with the values of one that NumPy has just made, which the kernel changes."""
     is_array = isinstance(value, np.ndarray) and value.ndim
-    return assign.array(new_array(value), name=name) if is_array else value
+    return assign.new_array(constant(value).expression(), name) if is_array else value
 
 
 def converted_by_numpy(kind: str, values: Any, dtype: DTypeLike | None = None, **options: Any) -> Any:

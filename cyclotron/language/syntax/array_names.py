@@ -29,6 +29,8 @@ class ArrayNames:
 
     def __init__(self, source: Source) -> None:
         self._source = source
+        subscripts = [node for node in walk(source.node) if isinstance(node, ast.Subscript)]
+        self._subscripted = {node.value.id for node in subscripts if isinstance(node.value, ast.Name)}
         hosts = {part.id for node in walk(source.node) for part in self._used_as_numbers(node)}
         arguments = source.node.args
         parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
@@ -54,15 +56,19 @@ class ArrayNames:
         while size != (size := len(self._data)):
             self._data |= {name for name, value in stores if value is None or self.reads_data(value)}
         self._filled = {name for node in walk(source.node) for name in self._filled_by(node)}
+        recorded = [node for node in walk(source.node) if isinstance(node, (ast.For, ast.While, ast.If))]
+        others = [part for node in walk(source.node) if isinstance(node, ast.With) for part in walk(node)]
+        others += [part for node in recorded if _is_over_list(node) for part in walk(node)]
+        inside = [part for node in recorded if node not in others for part in walk(node)]
+        self._filled |= {name for node in inside for name in _changed_by(node)} - hosts
 
     def _filled_by(self, node: ast.AST) -> list[str]:
         """The names of arrays that a statement changes, all or in part, to data."""
-        if not isinstance(node, (ast.Assign, ast.AugAssign)) or not self.reads_data(node.value):
-            return []
-        return [name for name, value in _stores(node) if value is None or isinstance(node, ast.AugAssign)]
+        is_of_data = isinstance(node, (ast.Assign, ast.AugAssign)) and self.reads_data(node.value)
+        return _changed_by(node) if is_of_data else []
 
     def is_filled(self, name: str) -> bool:
-        """Return whether what a name holds is changed to data."""
+        """Return whether what a name holds is changed to data, or in what is recorded once."""
         return name in self._filled
 
     def __contains__(self, name: str) -> bool:
@@ -238,7 +244,8 @@ class ArrayNames:
         if isinstance(node, ast.Call) and self._source.meaning(node.func) is builtins.range:
             inside = list(node.args)
         elif isinstance(node, ast.Subscript) and not _is_mask(node.slice):
-            inside = [node.slice]
+            is_array = isinstance(node.slice, ast.Name) and node.slice.id in self._subscripted
+            inside = [] if is_array else [node.slice]
         return [
             part
             for one in inside
@@ -274,6 +281,18 @@ def _stores(node: ast.AST) -> list[tuple[str, ast.expr | None]]:
         if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name)
     ]
     return [*((name, value) for name in names), *((name, None) for name in arrays)]
+
+
+def _changed_by(node: ast.AST) -> list[str]:
+    """The names of arrays that a statement changes, all or in part."""
+    if not isinstance(node, (ast.Assign, ast.AugAssign)):
+        return []
+    return [name for name, value in _stores(node) if value is None or isinstance(node, ast.AugAssign)]
+
+
+def _is_over_list(node: ast.AST) -> bool:
+    """Return whether Python runs a loop, over values in the text."""
+    return isinstance(node, ast.For) and isinstance(node.iter, (ast.List, ast.Tuple))
 
 
 def _is_mask(key: ast.AST) -> bool:

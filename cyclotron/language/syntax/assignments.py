@@ -18,7 +18,18 @@ from cyclotron.language.values.array import SymbolicArray
 from cyclotron.language.values.subscripts import is_array
 
 _MAKERS: Mapping[object, str] = {
-    one: one.__name__ for one in (np.array, np.arange, np.linspace, np.eye, np.identity, np.tri)
+    one: one.__name__
+    for one in (
+        np.array,
+        np.arange,
+        np.linspace,
+        np.eye,
+        np.identity,
+        np.tri,
+        np.tile,
+        np.concatenate,
+        np.sort,
+    )
 }
 ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
 
@@ -67,7 +78,7 @@ def computed(state: RewriteState, target: ast.expr, value: ast.expr, *, apart: b
 def _is_made_here(state: RewriteState, value: ast.expr) -> bool:
     """Return whether NumPy makes a new array where it computes a value, if it is an array of the host."""
     if isinstance(value, ast.Call):
-        is_copy = isinstance(value.func, ast.Attribute) and value.func.attr == "copy"
+        is_copy = isinstance(value.func, ast.Attribute) and value.func.attr in ("copy", "astype")
         return is_copy or lookup(_MAKERS, state.source.meaning(value.func)) is not None
     return isinstance(value, (ast.BinOp, ast.UnaryOp))
 

@@ -29,7 +29,10 @@ def _blocks(node: ast.AST) -> list[list[ast.stmt]]:
 def _assigned(function: ast.FunctionDef) -> ast.stmt:
     """`f = lambda x: ...` for a function of assignments, `if` and `return`; else the function itself."""
     parameters = {part.arg for part in walk(function.args) if isinstance(part, ast.arg)}
+    parts = [part for one in function.body for part in walk(one)]
+    targets = [one.target for part in parts for one in getattr(part, "generators", ())]
     stores = {name for one in function.body for name in _names(one, ast.Store)}
+    stores -= {name for one in targets for name in _names(one, ast.Store)}
     value = None if function.decorator_list else _expression(function.body, stores - parameters)
     if value is None:
         return function
@@ -86,6 +89,10 @@ def _expression(body: Sequence[ast.stmt], unbound: set[str]) -> ast.expr | None:
 
 
 def _choice(node: ast.If, rest: Sequence[ast.stmt], unbound: set[str]) -> ast.expr | None:
+    both = [one[0] for one in (node.body, node.orelse) if len(one) == 1 and isinstance(one[0], ast.Assign)]
+    if len(both) == 2 and ast.dump(both[0].targets[0]) == ast.dump(both[1].targets[0]):
+        chosen = ast.copy_location(ast.IfExp(node.test, both[0].value, both[1].value), node)
+        return _expression([ast.copy_location(ast.Assign(both[0].targets, chosen), node), *rest], unbound)
     if not _returns(node.body) and not _returns(node.orelse):
         return None  # what follows is of both
     branches = (one if _returns(one) else [*one, *rest] for one in (node.body, node.orelse))

@@ -9,8 +9,8 @@ import numpy as np
 
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.blocked import Blocked
-from cyclotron.language.values.context import active_recorder
-from cyclotron.language.values.dispatch import IN_PLACE, Arithmetic
+from cyclotron.language.values.context import ACTIVE, active_recorder
+from cyclotron.language.values.dispatch import IN_PLACE, Arithmetic, Term
 from cyclotron.language.values.source_span import trace_error
 from cyclotron.language.values.subscripts import keys_of
 from cyclotron.support.errors import TraceError
@@ -29,12 +29,17 @@ class HostArray(np.ndarray):
     ----------
     label : str
         What the kernel calls it.
+    depth : int
+        How many loops and branches were open where it was made.
     """
 
     label: str
+    depth: int
 
     def __array_finalize__(self, other: Any) -> None:
-        self.label = getattr(other, "label", _UNNAMED) if self.base is not None else _UNNAMED
+        is_view = self.base is not None
+        self.label = getattr(other, "label", _UNNAMED) if is_view else _UNNAMED
+        self.depth = getattr(other, "depth", _depth()) if is_view else _depth()
 
     def __array_wrap__(self, array: Any, *rest: Any) -> Any:
         result = super().__array_wrap__(array, *rest)
@@ -50,7 +55,25 @@ class HostArray(np.ndarray):
             raise assigned(self.label)
         if isinstance(value, Arithmetic):
             raise _changed_by_data(self.label)
+        self._check_depth()
         super().__setitem__(key, value)
+
+    def _check_depth(self) -> None:
+        """Raise `TraceError` (CYC101) in what is recorded once: Python would change it once for all."""
+        if _depth() > self.depth:
+            name = "w" if self.label == _UNNAMED else self.label
+            raise trace_error(
+                "CYC101",
+                f"the array `{name}` of the host is changed in a loop or branch, which is recorded once",
+                help=f"make it an array of the kernel where it is made: `{name} = cy.array(...)`",
+            )
+
+
+def _depth() -> int:
+    """The number of loops, branches and conditional values that are being recorded."""
+    recorder: Any = ACTIVE.get()
+    scopes = getattr(recorder, "scopes", None)
+    return 0 if scopes is None else len(scopes) + recorder.open_parts + len(recorder.assumed)
 
 
 def _in_place(name: str) -> Callable[[HostArray, Any], Any]:
@@ -59,16 +82,33 @@ def _in_place(name: str) -> Callable[[HostArray, Any], Any]:
     def method(self: HostArray, other: Any) -> Any:
         if not self.flags.writeable:
             raise assigned(self.label)
+        if isinstance(other, Term):
+            other = other.value
         if isinstance(other, Arithmetic):
             raise _changed_by_data(self.label)
+        self._check_depth()
         return getattr(super(HostArray, self), name)(other)
 
     method.__name__ = method.__qualname__ = name
     return method
 
 
-for _method in IN_PLACE.values():
-    setattr(HostArray, _method, _in_place(_method))
+def _method(name: str) -> Callable[..., Any]:
+    """A method that changes an array, which its name says."""
+
+    def method(self: HostArray, *args: Any, **kwargs: Any) -> Any:
+        if not self.flags.writeable:
+            raise assigned(self.label)
+        self._check_depth()
+        return getattr(super(HostArray, self), name)(*args, **kwargs)
+
+    return method
+
+
+for _name in IN_PLACE.values():
+    setattr(HostArray, _name, _in_place(_name))
+for _name in ("sort", "fill", "put", "partition", "resize"):
+    setattr(HostArray, _name, _method(_name))
 
 
 def captured(value: Any, *, name: str) -> Any:
