@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy import zeros
+from numpy_oracle import check_against_numpy
 
 import cyclotron as cy
 
@@ -170,18 +171,7 @@ FUNCTIONS = [
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int32"])
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
 def test_arrays_are_numpys(function, dtype):
-    x = np.array([1, 5, 2, 3], dtype)
-    kernel = cy.kernel(function)
-    right = function(x.copy())
-    for found in (kernel(x.copy()), kernel.reference(x.copy())):
-        for one, other in zip(_tuple(found), _tuple(right), strict=True):
-            one, other = np.asarray(one), np.asarray(other)
-            assert one.dtype == other.dtype
-            np.testing.assert_array_equal(one, other)
-
-
-def _tuple(value: Any) -> tuple[Any, ...]:
-    return value if isinstance(value, tuple) else (value,)
+    check_against_numpy(function, np.array([1, 5, 2, 3], dtype))
 
 
 def test_tables_of_the_host_stay_as_they_are():
