@@ -481,3 +481,18 @@ def test_truth_values_beside_whole_numbers_are_such():
         return v
 
     np.testing.assert_array_equal(f(np.array([10, 20])), [[0, 6, 10], [0, 5, 26]])
+
+
+def test_constants_that_indices_choose_are_promoted():
+    @cy.kernel
+    def f(u, a):
+        v = cy.zeros((2, 3), dtype="float64")
+        for s in range(2):
+            v[s, 0] = cy.maximum(np.int64(0), a if s else s)
+            v[s, 1] = cy.minimum(np.int64(3), 2.5 if s else s)
+            v[s, 2] = np.int32(2) * (1.5 if s else s) + u[s]
+        return v
+
+    for a in (np.array(2.5, "float32"), np.array(np.inf, "float32"), np.float32(0.5)):
+        found = f(np.array([10.0, 20.0]), a)
+        np.testing.assert_array_equal(found, [[0, 0, 10], [float(a), 2.5, 23]])
