@@ -122,7 +122,7 @@ SLIPS: dict[str, list[tuple[str, str]]] = {
         ("return x, None", "arrays"),
         ("assert x[0] > 0\nreturn x", "cy.where"),
         ("del n\nreturn x", "cy.host"),
-        ("def g(v):\n    v[0] = 1\n    return v\nreturn g(x)", "outside the kernel"),
+        ("def g(v):\n    v[0] = 1\nreturn g(x)", "outside the kernel"),
         ("return 2 * x if isinstance(x, np.ndarray) else x", ""),
         ("return x * (2 if 1.0 in x else 3)", "cy.any(x == value)"),
         ("return x if x != None else 2 * x", "by `is`"),

@@ -183,3 +183,26 @@ def searched_in_nothing(x, n):
 def test_what_numpy_refuses_or_makes_a_view_of_is_refused(function, code):
     with pytest.raises(cy.CyclotronError, match=code):
         cy.kernel(function)(np.array([1, 5, 2, 3]), np.array([2, 0, 3, -3]))
+
+
+def added_rows(A, n, x):
+    for k in range(4):
+        A[n[k]] += x
+    return A
+
+
+def assigned_rows(A, n, x):
+    for k in range(4):
+        A[n[k]] = x
+    return A
+
+
+@pytest.mark.parametrize("function", [added_rows, assigned_rows])
+def test_a_row_takes_the_same_time_of_any_matrix(function):
+    """Its elements are found by address."""
+    cycles = set()
+    for size in (8, 32):
+        arguments = np.ones((size, 4)), np.array([2, 0, 3, 1]), np.arange(4.0)
+        program = cy.kernel(function).compile(*arguments, schedule=cy.Schedule().space())
+        cycles.add(cy.run(program, backend="sim").cycles)
+    assert len(cycles) == 1

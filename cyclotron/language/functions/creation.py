@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from collections.abc import Sequence
 from typing import Any, cast
@@ -10,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from cyclotron.language.functions.registry import numpy_function
+from cyclotron.language.functions.registry import PUBLIC, numpy_function
 from cyclotron.language.trace.trace import Trace, default_dtype
 from cyclotron.language.values import numpy_functions
 from cyclotron.language.values.array import SymbolicArray
@@ -353,9 +354,6 @@ def full_like(
     return _new_like(prototype, dtype, fill_value, name)
 
 
-_KINDS = {
-    one.__name__: one for one in (empty, zeros, ones, full, empty_like, zeros_like, ones_like, full_like)
-}
 _WITHOUT_EFFECT = ("order", "subok", "device")  # on shape, dtype and values
 
 
@@ -369,8 +367,8 @@ def made_by_numpy(kind: str, *args: Any, name: str | None = None, **options: Any
     ShapeError
         As of `zeros`.
     """
-    function, is_like = _KINDS[kind], kind.endswith("_like")
-    parameters = ["prototype" if is_like else "shape", *(["fill_value"] if "full" in kind else []), "dtype"]
+    function, is_like = PUBLIC[kind], kind.endswith("_like")
+    parameters = [one for one in inspect.signature(function).parameters if one not in ("tile", "name")]
     given = dict(zip([*parameters, *_WITHOUT_EFFECT], args, strict=False))
     if is_like and "a" in options:
         options["prototype"] = options.pop("a")
@@ -399,9 +397,7 @@ def _own_dtype(value: Any) -> str:
     known = literal(value)
     if known is not None:
         return known[1].dtype
-    if isinstance(value, Condition):
-        return "bool"
-    return str(value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype)
+    return _dtype_of_value(value) or str(getattr(value, "dtype", None) or np.asarray(value).dtype)
 
 
 def default_dtype_here() -> str:

@@ -13,7 +13,7 @@ from cyclotron.language.functions.forms import at_axis, with_axes
 from cyclotron.language.functions.joining import stack
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.values import broadcasting, dispatch
-from cyclotron.language.values.affine import Affine
+from cyclotron.language.values.affine import Affine, Constraint, Index
 from cyclotron.language.values.array import (
     LazyArray,
     SymbolicArray,
@@ -25,8 +25,9 @@ from cyclotron.language.values.array import (
     operand,
 )
 from cyclotron.language.values.broadcasting import text, whole_numbers
+from cyclotron.language.values.context import active_recorder
 from cyclotron.language.values.dynamic_slices import Ragged, assign_by_mask, read_by_mask
-from cyclotron.language.values.nodes import Apply, Constant, Element
+from cyclotron.language.values.nodes import Apply, AxisIndex, Constant, Element
 from cyclotron.language.values.operations import apply, element, where
 from cyclotron.language.values.scalar_type import ScalarType, check_fit, check_storable
 from cyclotron.language.values.scalars import check_numbers
@@ -54,10 +55,13 @@ def _with_term(op: str) -> dispatch.Method:
     return changed
 
 
+def _value(other: Any) -> Any:
+    return other.value if isinstance(other, dispatch.Term) else other
+
+
 def _changed(array: LazyArray, op: str, other: Any) -> SymbolicArray:
     """The elements, changed as NumPy changes arrays in place; one element alone is a number, and no array."""
-    value = other.value if isinstance(other, dispatch.Term) else other
-    made = combine(op, (array, value))
+    made = combine(op, (array, _value(other)))
     if array.shape:
         broadcasting.check_fits(made.shape, array.shape, in_place=f"{dispatch.SIGNS[op]}=")
         check_storable(made.dtype_name, array.dtype_name, in_place=f"{dispatch.SIGNS[op]}=")
@@ -84,7 +88,7 @@ class _Picked(_Gathered):
         """In the dtype of the array; in another one NumPy's result is rounded where it is assigned."""
         if not isinstance(other, dispatch.Term):  # not the text's `x[n] += value`
             _check_changes(self)
-        value, made = other.value if isinstance(other, dispatch.Term) else other, _changed(self, op, other)
+        value, made = _value(other), _changed(self, op, other)
         if made.dtype_name != self.dtype_name:
             return made
         term = value if op == "add" else -operand(value).astype(self.dtype_name)
@@ -223,22 +227,49 @@ def _put(array: View, keys: Sequence[Any], value: Any, grows: bool) -> None:
         own = given.astype(part.dtype_name)
         given = LazyArray(own.shape, own.dtype_name, own.at, (own,), label="put")
     new, number = materialized(given), _one_number(indices, sizes, ())
-    if new.shape:
-        along = tuple(None if n in axes else slice(None) for n in range(part.ndim))
-        new = new[(None,) * (len(others) - new.ndim)][along]
+    recorder, loops = active_recorder(), []
+    for axis, size in enumerate(part.shape):
+        if axis not in axes:
+            loops.append(AxisIndex(array.tensor, _dimension(part, axis), here()))
+            at = Affine({loops[-1]: 1}, 0)
+            last = broadcasting.as_form(size).plus(Affine({loops[-1]: -1}, -1))
+            recorder.open_loop(loops[-1], ((Constraint(at), Constraint(last)),))
+    try:
+        _put_in(part, axes, loops, number, new, grows)
+    finally:
+        recorder.close_loops(len(loops))
+
+
+def _dimension(view: View, axis: int) -> int:
+    """The axis of the tensor of which an axis of a view takes elements."""
+    return next(n for n, pick in enumerate(view.picks) if pick.axis == axis)
+
+
+def _put_in(
+    part: View,
+    axes: Sequence[int],
+    loops: Sequence[Index],
+    number: SymbolicArray,
+    new: SymbolicArray,
+    grows: bool,
+) -> None:
+    """Assign to one element, or add to it, along axes with places; the loops go over the others."""
+    rest = iter(others := [Affine({loop: 1}, 0) for loop in loops])
+    line = part[tuple(slice(None) if axis in axes else next(rest) for axis in range(part.ndim))]
+    sizes = whole_numbers(line.shape, f"`{part.name}`")
+    own = new.at(broadcasting.along(others, new.shape))
 
     def element_at(index: Sequence[Affine]) -> Element:
-        found = apply("equal", number.at(()), flat_index([index[axis] for axis in axes], tuple(sizes)))
-        own = new.at(broadcasting.along(index, new.shape))
+        found = apply("equal", number.at(()), flat_index(index, sizes))
         if not grows:
-            return where(found, own, part.at(index))
-        nothing = Constant(neutral(part.dtype_name), here())
+            return where(found, own, line.at(index))
+        nothing = Constant(neutral(line.dtype_name), here())
         # Numbers alone have the dtype of what they are added to.
-        return Apply("where", (found, own, nothing), here(), type=ScalarType(part.dtype_name))
+        return Apply("where", (found, own, nothing), here(), type=ScalarType(line.dtype_name))
 
-    dtype = part.dtype_name if grows else combine("where", (True, new, part)).dtype_name
-    term = LazyArray(part.shape, dtype, element_at, (part, new, number), label="put")
-    part[...] = combine("add", (part, term)) if grows else term
+    dtype = line.dtype_name if grows else combine("where", (True, own, line)).dtype_name
+    term = LazyArray(line.shape, dtype, element_at, (line, number), label="put")
+    line[...] = combine("add", (line, term)) if grows else term
 
 
 def _wide(array: SymbolicArray, mask: SymbolicArray) -> Any:

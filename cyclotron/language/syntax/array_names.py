@@ -57,9 +57,9 @@ class ArrayNames:
             self._data |= {name for name, value in stores if value is None or self.reads_data(value)}
         self._filled = {name for node in walk(source.node) for name in self._filled_by(node)}
         recorded = [node for node in walk(source.node) if isinstance(node, (ast.For, ast.While, ast.If))]
-        others = [part for node in walk(source.node) if isinstance(node, ast.With) for part in walk(node)]
-        others += [part for node in recorded if _is_over_list(node) for part in walk(node)]
-        inside = [part for node in recorded if node not in others for part in walk(node)]
+        by_python = [node for node in walk(source.node) if isinstance(node, ast.With) or _is_over_list(node)]
+        others = {id(part) for node in by_python for part in walk(node)}
+        inside = [part for node in recorded if id(node) not in others for part in walk(node)]
         self._filled |= {name for node in inside for name in _changed_by(node)} - hosts
 
     def _filled_by(self, node: ast.AST) -> list[str]:

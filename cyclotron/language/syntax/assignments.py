@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,20 +16,7 @@ from cyclotron.language.syntax.trees import call, copied, located, name, walk, w
 from cyclotron.language.values.array import SymbolicArray
 from cyclotron.language.values.subscripts import is_array
 
-_MAKERS: Mapping[object, str] = {
-    one: one.__name__
-    for one in (
-        np.array,
-        np.arange,
-        np.linspace,
-        np.eye,
-        np.identity,
-        np.tri,
-        np.tile,
-        np.concatenate,
-        np.sort,
-    )
-}
+_MAKERS = (np.array, np.arange, np.linspace, np.eye, np.identity, np.tri, np.tile, np.concatenate, np.sort)
 ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
 
 
@@ -79,7 +65,7 @@ def _is_made_here(state: RewriteState, value: ast.expr) -> bool:
     """Return whether NumPy makes a new array where it computes a value, if it is an array of the host."""
     if isinstance(value, ast.Call):
         is_copy = isinstance(value.func, ast.Attribute) and value.func.attr in ("copy", "astype")
-        return is_copy or lookup(_MAKERS, state.source.meaning(value.func)) is not None
+        return is_copy or any(state.source.meaning(value.func) is one for one in _MAKERS)
     return isinstance(value, (ast.BinOp, ast.UnaryOp))
 
 

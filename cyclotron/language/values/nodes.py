@@ -18,7 +18,7 @@ from cyclotron.language.values.context import Recorder
 from cyclotron.language.values.dispatch import Arithmetic
 from cyclotron.language.values.operators import evaluate, result_dtype
 from cyclotron.language.values.refusals import DATA_HELP, not_an_operator, refuse, refuse_rounding
-from cyclotron.language.values.scalar_type import DTypeName, ScalarType, dtype_name, literal, sample
+from cyclotron.language.values.scalar_type import DTypeName, ScalarType, dtype_name, literal
 from cyclotron.language.values.source_span import here, trace_error
 from cyclotron.support.errors import Span, TraceError
 
@@ -455,9 +455,8 @@ def applied(
     """An operator on operands; on constants its value."""
     constants = [operand.value for operand in operands if isinstance(operand, Constant)]
     if len(constants) == len(operands):
-        values = operands[int(op == "where") :]
-        weak = all(operand.type.weak for operand in values)
-        return Constant(evaluate(op, constants, None if weak else _promoted(op, operands)), span, type)
+        weak = all(operand.type.weak for operand in operands[int(op == "where") :])
+        return Constant(evaluate(op, constants, None if weak else _common(op, operands)), span, type)
     return Apply(op, operands, span, flags, type)
 
 
@@ -482,17 +481,6 @@ def _common(op: str, operands: Sequence[Element]) -> str:
     """The dtype of operands that agree: that of those that are no numbers of Python."""
     values = operands[int(op == "where") :]
     return next((one for one in values if not one.type.weak), values[0]).dtype
-
-
-def _promoted(op: str, operands: Sequence[Element]) -> str:
-    """The dtype in which NumPy computes with constants, of which branches of a choice may have others."""
-    values, common = operands[int(op == "where") :], _common(op, operands)
-    alike = all(one.dtype == common or one.type.weak for one in values)
-    if np.dtype(common).kind == "V" or (
-        alike and all(np.can_cast(one.dtype, common, "same_kind") for one in values)
-    ):
-        return common
-    return dtype_name(np.result_type(*(sample(one.type) for one in values)))
 
 
 def strip_transpose(value: Element) -> tuple[Element, bool]:

@@ -153,7 +153,7 @@ def _compared(op: str, operands: Sequence[Element], span: Span) -> Element:
 
 
 def converted(value: Element, dtype: str) -> Element:
-    """An element in a dtype; a constant as it is, since it adopts its neighbour's.
+    """An element in a dtype; a constant of Python as it is, since it adopts its neighbour's.
 
     Choices between numbers, and sums of such, are made in the dtype that they adopt.
 
@@ -162,6 +162,8 @@ def converted(value: Element, dtype: str) -> Element:
     ShapeError
         CYC120 where a whole number of Python's does not fit.
     """
+    if isinstance(value, Constant) and not value.type.weak and np.can_cast(value.dtype, dtype, "safe"):
+        return Constant(np.dtype(dtype).type(value.value).item(), value.span, ScalarType(dtype))
     if isinstance(value, Constant) or value.dtype == dtype:
         return value
     if not value.type.weak:
