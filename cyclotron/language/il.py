@@ -33,7 +33,15 @@ from cyclotron.language.syntax.annotations import typed
 from cyclotron.language.trace.assign import array, computed, shared
 from cyclotron.language.trace.branches import branches, unconditional
 from cyclotron.language.trace.conditions import every, no, not_, some
-from cyclotron.language.trace.conversions import converted, host_items, is_instance, is_scalar, known, steady
+from cyclotron.language.trace.conversions import (
+    converted,
+    host_items,
+    is_instance,
+    is_scalar,
+    known,
+    of_numpy,
+    steady,
+)
 from cyclotron.language.trace.early_exit import bound_reached as unfinished
 from cyclotron.language.trace.early_exit import break_if as stop
 from cyclotron.language.trace.early_exit import counted
@@ -138,6 +146,7 @@ __all__ = [
     "multiplied",
     "no",
     "not_",
+    "of_numpy",
     "one_of",
     "ones",
     "ones_like",

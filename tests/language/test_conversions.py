@@ -352,3 +352,15 @@ def test_functions_of_math_are_of_real_numbers():
 
     with pytest.raises(cy.TraceError, match=r"`math`, sin, is taken of a complex number.*CYC105"):
         of_complex.compile(np.array([1 + 2j]))
+
+
+def test_numbers_of_pythons_have_no_astype():
+    @cy.kernel
+    def chosen_by_data(x):
+        y = cy.zeros(2, dtype="int8")
+        for i in range(2):
+            y[i] = (2 if cy.sum(x) > 1 else True).astype("int8")
+        return y
+
+    with pytest.raises(cy.TraceError, match=r"`\.astype` is asked of a number of Python's.*CYC105"):
+        chosen_by_data.compile(np.ones(2))

@@ -226,6 +226,8 @@ class Expressions(ast.NodeTransformer):
         if isinstance(node.func, ast.Attribute):  # a method is no value
             owner, node.func = node.func, ast.Constant(None)
             owner.value = self.visit(owner.value)
+            if owner.attr == "astype":
+                owner.value = self._call(owner, "of_numpy", [owner.value])
             result = self._generic(node)
             assert isinstance(result, ast.Call)
             of_user = isinstance(function, FunctionType) and reads_arrays(function)  # of a module

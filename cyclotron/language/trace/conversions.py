@@ -51,6 +51,23 @@ def converted(kind: type[Any], value: Any) -> Any:
     return as_python(element(value), _DTYPES[kind])
 
 
+def of_numpy(value: Any) -> Any:
+    """``il.of_numpy(x).astype("int8")``: the owner of a method that Python's own numbers do not have.
+
+    Raises
+    ------
+    TraceError
+        CYC105 for an element that is a number of Python's.
+    """
+    if isinstance(value, Element) and value.type.weak:
+        raise trace_error(
+            "CYC105",
+            "`.astype` is asked of a number of Python's, which has no such method",
+            help="write `float(...)` or the type itself, e.g. `np.int8(...)`",
+        )
+    return value
+
+
 def is_instance(value: Any, kinds: Any) -> bool:
     """``il.is_instance(x, np.ndarray)``: as of what Python and NumPy have where a kernel has symbols."""
     is_array = isinstance(value, (SymbolicTensor, PartialArray))
