@@ -43,7 +43,7 @@ from cyclotron.interop.timeloop import from_timeloop
 from cyclotron.interop.torch import from_torch
 from cyclotron.kernel import Kernel, kernel
 from cyclotron.language.functions import debug, random
-from cyclotron.language.functions.along_axis import put_along_axis, take_along_axis
+from cyclotron.language.functions.along_axis import fill_diagonal, put_along_axis, take_along_axis
 from cyclotron.language.functions.attributes import imag, ndim, real, shape, size, transpose
 from cyclotron.language.functions.compositions import (
     allclose,
@@ -74,6 +74,9 @@ from cyclotron.language.functions.elementwise import (
     add,
     arctan,
     arctan2,
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
     cast,
     cbrt,
     ceil,
@@ -94,8 +97,10 @@ from cyclotron.language.functions.elementwise import (
     greater,
     greater_equal,
     hypot,
+    invert,
     isfinite,
     isnan,
+    left_shift,
     less,
     less_equal,
     log,
@@ -114,6 +119,7 @@ from cyclotron.language.functions.elementwise import (
     power,
     reciprocal,
     remainder,
+    right_shift,
     row_max,
     row_min,
     row_sum,
@@ -308,6 +314,9 @@ __all__ = [
     "atleast_1d",
     "atleast_2d",
     "average",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
     "block",
     "blocked",
     "bool_",
@@ -359,6 +368,7 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "fill_diagonal",
     "finfo",
     "flip",
     "float16",
@@ -394,6 +404,7 @@ __all__ = [
     "int32",
     "int64",
     "interp",
+    "invert",
     "isclose",
     "isfinite",
     "isinf",
@@ -402,6 +413,7 @@ __all__ = [
     "kernel",
     "kron",
     "language",
+    "left_shift",
     "less",
     "less_equal",
     "linalg",
@@ -461,6 +473,7 @@ __all__ = [
     "reshape",
     "resident",
     "resize",
+    "right_shift",
     "roll",
     "round",
     "row_max",

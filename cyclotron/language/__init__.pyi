@@ -1,7 +1,7 @@
 # Made by tools/checks/public_names.py from the package.
 from cyclotron.language import il
 from cyclotron.language.functions import linalg
-from cyclotron.language.functions.along_axis import put_along_axis, take_along_axis
+from cyclotron.language.functions.along_axis import fill_diagonal, put_along_axis, take_along_axis
 from cyclotron.language.functions.attributes import imag, ndim, real, shape, size, transpose
 from cyclotron.language.functions.compositions import (
     allclose,
@@ -32,6 +32,9 @@ from cyclotron.language.functions.elementwise import (
     add,
     arctan,
     arctan2,
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
     cast,
     cbrt,
     ceil,
@@ -52,8 +55,10 @@ from cyclotron.language.functions.elementwise import (
     greater,
     greater_equal,
     hypot,
+    invert,
     isfinite,
     isnan,
+    left_shift,
     less,
     less_equal,
     log,
@@ -72,6 +77,7 @@ from cyclotron.language.functions.elementwise import (
     power,
     reciprocal,
     remainder,
+    right_shift,
     row_max,
     row_min,
     row_sum,
@@ -185,6 +191,9 @@ __all__ = [
     "atleast_1d",
     "atleast_2d",
     "average",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
     "blocked",
     "broadcast_to",
     "cast",
@@ -222,6 +231,7 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "fill_diagonal",
     "flip",
     "floor",
     "floor_divide",
@@ -245,12 +255,14 @@ __all__ = [
     "inner",
     "insert",
     "interp",
+    "invert",
     "isclose",
     "isfinite",
     "isinf",
     "isnan",
     "ix_",
     "kron",
+    "left_shift",
     "less",
     "less_equal",
     "linalg",
@@ -297,6 +309,7 @@ __all__ = [
     "repeat",
     "reshape",
     "resize",
+    "right_shift",
     "roll",
     "round",
     "row_max",

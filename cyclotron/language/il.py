@@ -29,6 +29,7 @@ from cyclotron.language.functions.creation import (
 )
 from cyclotron.language.functions.einsum import einsum
 from cyclotron.language.functions.grids import c_, converted_by_numpy, own, r_
+from cyclotron.language.functions.indexing import updated
 from cyclotron.language.syntax.annotations import typed
 from cyclotron.language.trace.assign import array, computed, shared
 from cyclotron.language.trace.branches import branches, unconditional
@@ -52,7 +53,17 @@ from cyclotron.language.trace.loop_carried import update_carried as keep
 from cyclotron.language.trace.loop_parts import loop_parts as parts
 from cyclotron.language.trace.loop_sums import changed, multiplied
 from cyclotron.language.trace.loop_sums import loop_sum as added
-from cyclotron.language.trace.loops import going_on, host_step, items, loop, otherwise, rows, unrolled, where
+from cyclotron.language.trace.loops import (
+    bound,
+    going_on,
+    host_step,
+    items,
+    loop,
+    otherwise,
+    rows,
+    unrolled,
+    where,
+)
 from cyclotron.language.trace.values import (
     absolute,
     all,
@@ -102,6 +113,7 @@ __all__ = [
     "arctan2",
     "array",
     "as_it_was",
+    "bound",
     "branches",
     "c_",
     "captured",
@@ -175,6 +187,7 @@ __all__ = [
     "unconditional",
     "unfinished",
     "unrolled",
+    "updated",
     "where",
     "zeros",
     "zeros_like",

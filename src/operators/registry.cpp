@@ -110,6 +110,8 @@ constexpr std::array<Info, operator_count> registry{{
     {Op::bit_or, "bit_or", 2, "", "a | b", "logic", "biu", same, elementwise, 0},
     {Op::bit_xor, "bit_xor", 2, "", "a ^ b", "logic", "biu", same, elementwise, 0},
     {Op::bit_not, "bit_not", 1, "", "~a", "logic", "biu", same, elementwise, 0},
+    {Op::left_shift, "left_shift", 2, "", "a << b", "logic", "iu", same, elementwise, 0},
+    {Op::right_shift, "right_shift", 2, "", "a >> b", "logic", "iu", same, elementwise, 0},
     {Op::where, "where", 3, "", "np.where(c, a, b)", "where", "biufc", Typing::select, elementwise, 0},
     {Op::to_bool, "to_bool", 1, "", "a.astype(bool)", "cast", "biufc", cast, elementwise, 0},
     {Op::to_int8, "to_int8", 1, "", "a.astype(np.int8)", "cast", "biuf", cast, elementwise, 0},

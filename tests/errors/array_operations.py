@@ -128,12 +128,6 @@ def quotient_and_rest(x):
 
 
 @cy.kernel
-def shifted_bits(counts):
-    counts <<= 1  # error: CYC105
-    return counts
-
-
-@cy.kernel
 def transpose_assigned(A):
     A.T = A + 1  # error: CYC107
     return A

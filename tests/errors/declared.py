@@ -77,7 +77,7 @@ def half_a_size(x):
 
 @cy.kernel
 def as_many_as_data_say(x):
-    y = cy.zeros(int(x[0]))  # error: CYC105
+    y = cy.zeros(int(x[0]))  # error: CYC122
     return y
 
 

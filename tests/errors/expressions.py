@@ -33,14 +33,6 @@ def unknown_math(x):
 
 
 @cy.kernel
-def unknown_operator(x):
-    X = cy.empty_like(x)
-    for i in range(len(x)):
-        X[i] = x[i] << 2  # error: CYC105
-    return X
-
-
-@cy.kernel
 def unknown_method(x):
     X = cy.empty_like(x)
     for i in range(len(x)):

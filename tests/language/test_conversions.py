@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy_oracle import check_against_numpy
 
 import cyclotron as cy
 
@@ -239,14 +240,6 @@ def halved(x):
 
 
 @cy.kernel
-def truncated(x):
-    y = cy.empty_like(x)
-    for i in range(len(x)):
-        y[i] = int(x[i])
-    return y
-
-
-@cy.kernel
 def too_large(x):
     y = cy.empty_like(x)
     for i in range(len(x)):
@@ -291,7 +284,6 @@ def floors(x):
     ("kernel", "code", "text"),
     [
         (halved, "CYC105", "`i // 2`"),
-        (truncated, "CYC105", '.astype("int64")'),
         (too_large, "CYC120", "a number that indices make may reach 6000000000"),
         (of_clamped, "CYC103", "`max(0, min(i, 3))` is not affine"),
         (of_largest, "CYC103", "`max(i, 2)` is not affine"),
@@ -364,3 +356,33 @@ def test_numbers_of_pythons_have_no_astype():
 
     with pytest.raises(cy.TraceError, match=r"`\.astype` is asked of a number of Python's.*CYC105"):
         chosen_by_data.compile(np.ones(2))
+
+
+def whole_numbers(x):
+    n = len(x)
+    y = np.zeros((5, n), dtype=np.int64)
+    counted = np.zeros(8, dtype=np.int64)
+    for i in range(n):
+        y[0, i] = int(x[i])
+        y[1, i] = math.floor(x[i])
+        y[2, i] = math.ceil(x[i])
+        y[3, i] = int(x[i] / 2)
+        y[4, i] = int(x[i] > 1) + int(float(x[i]) / 3)
+        counted[int(abs(x[i]))] += 1
+    return y, counted, int(x.sum() / 2), x * int(x[0]), x[int(x[1])]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "float16", "float32", "float64"])
+def test_whole_numbers_of_data_are_pythons(dtype):
+    x = np.array([1.75, 2.5, -2.5, 0.25, -0.75, 7])
+    check_against_numpy(whole_numbers, (np.abs(x) if dtype == "uint8" else x).astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "uint64"])
+def test_numbers_of_which_python_makes_no_whole_ones_of_64_bits_are_refused(dtype):
+    @cy.kernel
+    def first(x):
+        return int(x[0])
+
+    with pytest.raises(cy.TraceError, match="CYC105"):
+        first.compile(np.ones(2, dtype))

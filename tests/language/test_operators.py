@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from numpy_oracle import check_against_numpy
 
 import cyclotron as cy
 from cyclotron import _core
@@ -266,3 +267,36 @@ def test_whole_numbers_of_two_signs_are_compared_exactly(dtype: str) -> None:
     v = np.array([0, -1, info.min, info.max, info.max, -(info.max)], dtype)
     for found, right in zip(cy.kernel(compared)(u, v), compared(u, v), strict=True):
         np.testing.assert_array_equal(found, right)
+
+
+def shifted(n):
+    bits = np.zeros((len(n), 8), dtype=np.int64)
+    powers = np.zeros(len(n), dtype=np.int64)
+    for i in range(len(n)):
+        for b in range(8):
+            bits[i, b] = (n[i] >> b) & 1
+        powers[i] = (1 << i) + (i << 2) + (i >> 1) + (40 >> i)
+    m = n.copy()
+    m <<= 2
+    m[1:] >>= 1
+    return bits, powers, n << 3, n >> 1, 1 << abs(n) % 7, n << n, n >> n, m
+
+
+def bits_of_numpy(n):
+    two = np.bitwise_and(n, 6) + np.bitwise_or(n, n[::-1])
+    return two, np.bitwise_xor(n, 1), np.invert(n), np.left_shift(n, 2), np.right_shift(n, abs(n) % 4)
+
+
+@pytest.mark.parametrize("function", [shifted, bits_of_numpy])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int64", "uint64"])
+def test_bits_of_whole_numbers(function, dtype):
+    n = np.array([0, 1, 5, 100, 127, -1, -7, -128])
+    check_against_numpy(function, (np.abs(n) if dtype[0] == "u" else n).astype(dtype))
+
+
+def shifted_truths(x):
+    return x << x, x << 1, (x > 0) << 3
+
+
+def test_truth_values_are_shifted_as_numbers():
+    check_against_numpy(shifted_truths, np.array([True, False]))

@@ -206,3 +206,108 @@ def test_a_row_takes_the_same_time_of_any_matrix(function):
         program = cy.kernel(function).compile(*arguments, schedule=cy.Schedule().space())
         cycles.add(cy.run(program, backend="sim").cycles)
     assert len(cycles) == 1
+
+
+def changed_rows(A, n, x):
+    for k in range(4):
+        A[n[k]] *= 2
+        A[n[k], 1] /= 3
+        A[n[k], 1:] **= 2
+        A[1:, n[k] - 1] //= 0.25
+    A[n[0]] *= x
+    return A
+
+
+def of_two_axes(A, n, x):
+    A[n, n] *= -1
+    A[np.arange(4), n] = x
+    A[n, 0] -= 7
+    A[[0, 1], [1, 2]] = 5
+    A[n, [0, 1, 2, 1]] += x
+    A[n, n[::-1]] = A[n, n]
+    A[abs(n) - 4, 1] = x[0]
+    return A
+
+
+def of_three(A, n, x):
+    cubes = np.zeros((4, 4, 4))
+    cubes[n, 1, n[::-1]] = x
+    cubes[n, n, n] -= A[n, n]
+    return cubes
+
+
+def filled_diagonals(A, n, x):
+    wide = np.zeros((3, 5))
+    np.fill_diagonal(wide, x[:3])
+    np.fill_diagonal(wide[1:], n[0])
+    np.fill_diagonal(A, x)
+    np.fill_diagonal(A[:2].T, 2)
+    return A, wide
+
+
+@pytest.mark.parametrize("function", [changed_rows, of_two_axes, of_three, filled_diagonals])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_elements_and_rows_are_changed(function, dtype):
+    A = np.random.default_rng(1).random((4, 4)).astype(dtype)
+    for n in ([2, 0, 3, 1], [1, 1, -1, 2]):
+        check_against_numpy(function, A, np.array(n), A[1])
+
+
+def test_changes_that_numpy_refuses_are_refused():
+    def halved(A, n):
+        A[n[0]] *= 0.5
+        return A
+
+    def renamed(A, n):
+        row = A[n[0]]
+        row *= 2
+        return A
+
+    A, n = np.ones((3, 3), int), np.array([1])
+    with pytest.raises(cy.CyclotronError, match="CYC12"):
+        cy.kernel(halved).compile(A, n)
+    with pytest.raises(cy.TraceError, match="CYC107"):
+        cy.kernel(renamed).compile(A, n)
+
+
+def of_any_axes(A, n, x):
+    T = np.zeros((4, 4, 4, 2))
+    T[1, :, n] = x[:, None, None]
+    T[n, 1] = x[:, None]
+    T[:, n, n] += x[:, None]
+    T[1:, n, 2] = x[:3, None, None]
+    T[n, 1:3, n] = np.ones((2, 2))
+    T[0, 1:3, n, 0] = np.array([[1, 2]])
+    A[n[:2], 1:] = x[:3]
+    A[1:, n] *= 2
+    A[n[:0]] = 5
+    A[n] += A
+    return A, T
+
+
+@pytest.mark.parametrize("places", [[2, 0, 3, 1], [0, 0, 3, -1]])
+def test_parts_at_vectors_of_places_are_assigned(places):
+    A = np.random.default_rng(1).random((4, 4))
+    check_against_numpy(of_any_axes, A, np.array(places), A[1])
+
+
+def put_rows(A, n):
+    A[n] = -1
+    return A
+
+
+def put_elements(A, n):
+    A[n, n] = -1
+    return A
+
+
+@pytest.mark.parametrize("function", [put_rows, put_elements])
+def test_a_place_takes_the_same_time_of_any_matrix(function):
+    """Beside the time in which the matrix is loaded and stored."""
+    cycles = {}
+    for rows in (8, 32):
+        for count in (4, 12):
+            arguments = np.ones((rows, 4)), np.arange(count) % 4
+            program = cy.kernel(function).compile(*arguments, schedule=cy.Schedule().space())
+            cycles[rows, count] = cy.run(program, backend="sim").cycles
+    assert cycles[8, 12] - cycles[8, 4] == cycles[32, 12] - cycles[32, 4] <= 8 * 10

@@ -239,3 +239,25 @@ def test_terms_that_data_leave_out_keep_a_negative_zero():
     for dtype in ("float32", "float64"):
         assert np.signbit(kernel(np.array([-0.0, 0.0], dtype)))
     assert kernel(np.array([-0.0, 2.0])) == 1
+
+
+def written_diagonals(u, v):
+    y = cy.diagonal(u) if v[0, 0] > 1 else cy.diagonal(v)
+    y[1:] = 2
+    return y
+
+
+def written_rows(u, v):
+    n = v.astype("int64")
+    if v[0, 0] > 1:
+        y = u[n[0, 0]]
+    else:
+        y = u[n[1, 1]]
+    y *= 2
+    return y
+
+
+@pytest.mark.parametrize("function", [written_diagonals, written_rows])
+def test_what_data_choose_of_views_that_cannot_be_written_cannot_either(function):
+    with pytest.raises(cy.TraceError, match=r"is assigned.*CYC107"):
+        cy.kernel(function).compile(np.ones((2, 2)), np.ones((2, 2)))

@@ -263,7 +263,7 @@ class Namespace:
             whole = np.empty_like(array)
             whole.real, whole.imag = parts
             return whole[()]
-        sign = np.full(array.shape, next(self._signs), array.dtype)
+        sign = np.array([*itertools.islice(self._signs, array.size)], array.dtype).reshape(array.shape)
         return np.where(array == 0, np.copysign(0, sign), array).astype(array.dtype)[()]
 
     def _blurred(self, result: Any, amplitude: Any = None) -> Any:

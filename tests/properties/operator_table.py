@@ -103,7 +103,6 @@ class Deviation:
 # -0.0 is -0.0; and numpy_shim says which last bits, parts of complex powers of zeros and infinities, and
 # signs of the larger of two zeros are NumPy's own.
 DEVIATIONS = [
-    Deviation(r"[xy] (<<|>>) [xy]", ".*", "no operator of PEs shifts bits; `2**n` multiplies and divides"),
     Deviation(
         r"cy\.(max|min|argmax|argmin|sign|round)\(.*|np\.rint\(x\)",
         "complex.*",

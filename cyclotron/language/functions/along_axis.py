@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -125,11 +126,63 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
         raise _nonconforming("put_along_axis", shape, put.shape)
     if any(read is tensor for read in put.read_tensors() for tensor in array.read_tensors()):
         put = materialized(put.copy())
+    with inner_loop("place", places.shape[at]) as number:
+        array[...] = _put_one(array, places, put, shape, along, number)
+
+
+@numpy_function(np.fill_diagonal)
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """Assign the diagonal of a matrix, as NumPy's.
+
+    Parameters
+    ----------
+    a : ndarray
+        Of two axes; changed in place.
+    val : scalar or vector
+        One number, or one for each element of the diagonal.
+    wrap : bool
+        False: the diagonal of a tall matrix does not start again below itself.
+
+    Returns
+    -------
+    None
+        `a` is assigned.
+
+    Raises
+    ------
+    ShapeError
+        CYC122 of arrays with other axes, wrapped diagonals, and vectors of other lengths.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     y = x.copy()
+    ...     np.fill_diagonal(y, 0)
+    ...     return y
+    >>> f(np.array([[1, 2], [3, 4]])).tolist()
+    [[0, 2], [3, 0]]
+    """
+    array, given = operand(a), materialized(operand(val))
+    count = min(whole_numbers(array.shape, "the array"))
+    if array.ndim != 2 or wrap or given.shape not in ((), (count,)):
+        raise unfit(
+            f"`fill_diagonal` of shapes {text(array.shape)}, the array, and {text(given.shape)}, the values",
+            "the array has two axes, and the values are one or as many as the diagonal has, not wrapped",
+        )
+    check_numbers(val, array.dtype_name)
+    with inner_loop("i", count) as i:
+        array[i, i] = given.at([i] * given.ndim)
+
+
+@contextlib.contextmanager
+def inner_loop(name: str, count: Any) -> Iterator[Affine]:
+    """A loop that is a function's, whose index is none of the kernel's."""
     trace = active_trace()
-    trace.calls.append("put_along_axis")  # its index is none of the kernel's
+    trace.calls.append(name)
     try:
-        with loop("place", places.shape[at]) as number:
-            array[...] = _put_one(array, places, put, shape, along, number)
+        with loop(name, count) as number:
+            yield number
     finally:
         trace.calls.pop()
 

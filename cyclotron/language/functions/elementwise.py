@@ -41,7 +41,11 @@ def _elementwise(name: str, about: str, op: str = "") -> Any:
     numpy = OPERATORS[known].numpy
     applied = _OF_NUMPY.get(known) or functools.partial(operations.apply, known)
     binary = getattr(numpy, "nin", 1) == 2
-    names, operands = ("x, y", "np.array([0.25, 0.5]), 0.5") if binary else ("x", "np.array([0.25, 0.5])")
+    names = "x, y" if binary else "x"
+    one, other = (
+        ("np.array([0.25, 0.5])", "0.5") if "f" in OPERATORS[known].kinds else ("np.array([6, 3])", "1")
+    )
+    operands = f"{one}, {other}" if binary else one
 
     def function(*values: Any) -> Any:
         """{about}
@@ -126,6 +130,12 @@ floor_divide: Elementwise = _elementwise("floor_divide", "The quotient of each p
 remainder: Elementwise = _elementwise("remainder", "What `floor_divide` of each pair leaves.")
 mod: Elementwise = _elementwise("mod", "What `floor_divide` of each pair leaves.", op="remainder")
 power: Elementwise = _elementwise("power", "The first of each pair of scalars to the power of the second.")
+bitwise_and: Elementwise = _elementwise("bitwise_and", "The bits that both have.", op="bit_and")
+bitwise_or: Elementwise = _elementwise("bitwise_or", "The bits that one of both has.", op="bit_or")
+bitwise_xor: Elementwise = _elementwise("bitwise_xor", "The bits that exactly one of both has.", op="bit_xor")
+invert: Elementwise = _elementwise("invert", "The bits that each scalar does not have.", op="bit_not")
+left_shift: Elementwise = _elementwise("left_shift", "The bits of the first, moved up by the second.")
+right_shift: Elementwise = _elementwise("right_shift", "The bits of the first, moved down by the second.")
 negative: Elementwise = _elementwise("negative", "Each scalar with the other sign.")
 absolute: Magnitude = _elementwise("absolute", "The absolute value of each scalar, real.")
 conjugate: Elementwise = _elementwise("conjugate", "The complex conjugate of each scalar.", op="conj")

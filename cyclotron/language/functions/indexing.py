@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from cyclotron.language.functions import elementwise as f
-from cyclotron.language.functions.along_axis import neutral, put_along_axis, summed
+from cyclotron.language.functions.along_axis import inner_loop, neutral, summed
 from cyclotron.language.functions.forms import at_axis, with_axes
 from cyclotron.language.functions.joining import stack
 from cyclotron.language.functions.refusals import unfit
@@ -66,6 +67,13 @@ def _changed(array: LazyArray, op: str, other: Any) -> SymbolicArray:
         broadcasting.check_fits(made.shape, array.shape, in_place=f"{dispatch.SIGNS[op]}=")
         check_storable(made.dtype_name, array.dtype_name, in_place=f"{dispatch.SIGNS[op]}=")
     return made
+
+
+def updated(op: str, taken: Any, value: Any) -> Any:
+    """``A[n] = il.updated("multiply", A[n], v)``, of the text's `A[n] *= v`: what is assigned there."""
+    if isinstance(taken, _Gathered):
+        return _changed(taken, op, value)
+    return getattr(operator, dispatch.IN_PLACE[op])(taken, value)
 
 
 @dispatch.in_place(_with_term)
@@ -182,18 +190,17 @@ def scattered(array: View, key: Any, value: Any) -> None:
         _put(array, keys, value, isinstance(value, _Grown) and value.is_of(array, key))
         return
     places = [n for n, one in enumerate(keys) if is_array(one)]
-    full = all(is_array(one) or (isinstance(one, slice) and one == slice(None)) for one in keys)
-    if len(places) != 1 or not full or np.ndim(keys[places[0]]) > 1:
+    if max(map(np.ndim, keys)) != 1:
         raise trace_error(
             "CYC107",
-            f"`{array.name}` is assigned at places along several axes",
-            help="assign along one axis, whole in the others, e.g. `x[places] = rows`; or write a loop",
+            f"`{array.name}` is assigned at places that are an array of several axes",
+            help="assign at a vector of places, e.g. `x[places] = rows`; or write a loop",
         )
-    along, given = places[0], keys[places[0]]
-    if isinstance(given, SymbolicArray):
-        wide = (*(None,) * along, slice(None), *(None,) * (array.ndim - along - 1))
-        put_along_axis(array, given[wide], value, along)
+    full = all(one == slice(None) for one in keys if isinstance(one, slice))
+    if isinstance(keys[places[0]], SymbolicArray) or len(places) > 1 or not full or _numbers(keys):
+        _put_each(array, keys, value)
         return
+    along, given = places[0], keys[places[0]]
     if len(given):
         _check_integers(np.asarray(given).dtype, array.name)
     check_numbers(value, array.dtype_name)
@@ -207,6 +214,33 @@ def scattered(array: View, key: Any, value: Any) -> None:
         one = values[at_axis(last, own)] if last >= 0 else values
         whole = isinstance(one, SymbolicArray) and one.shape
         array[at_axis(along, int(place))] = one if whole else element(one)
+
+
+def _put_each(array: View, keys: Sequence[Any], value: Any) -> None:
+    """Assign to what is at each of several places in turn: of several at one place the last stays."""
+    places = {n: operand(one) for n, one in enumerate(keys) if _is_data(one)}
+    (count,) = whole_numbers(broadcasting.broadcast([one.shape for one in places.values()]), "the indices")
+    chosen = sorted([*places, *_numbers(keys)])
+    sizes = iter(array[tuple(slice(None) if n in places else one for n, one in enumerate(keys))].shape)
+    others = [
+        size
+        for n, size in ((n, next(sizes)) for n in range(len(keys)) if n not in _numbers(keys))
+        if n not in places
+    ]
+    together = chosen == [*range(chosen[0], chosen[-1] + 1)]
+    first = chosen[0] if together else 0
+    check_numbers(value, array.dtype_name)
+    given = operand(value)
+    broadcasting.check_fits(given.shape, (*others[:first], count, *others[first:]))
+    given = materialized(given.copy() if held_tensor(given) is array.tensor else given)
+    along = first - (len(others) + 1 - given.ndim)
+    with inner_loop("place", count) as number:
+        each = [
+            places[n].at(broadcasting.along([number], places[n].shape)) if n in places else one
+            for n, one in enumerate(keys)
+        ]
+        at = number if along >= 0 and given.shape[along] != 1 else 0
+        _put(array, each, given if along < 0 else given[at_axis(along, at)], grows=False)
 
 
 def _put(array: View, keys: Sequence[Any], value: Any, grows: bool) -> None:
@@ -342,6 +376,11 @@ def _is_symbolic_number(key: Any) -> bool:
 
 def _is_data(key: Any) -> bool:
     return is_array(key) or is_place(key)
+
+
+def _numbers(keys: Sequence[Any]) -> list[int]:
+    """The axes at which one element is chosen."""
+    return [n for n, one in enumerate(keys) if _is_number(one)]
 
 
 def _is_number(key: Any) -> bool:

@@ -55,6 +55,12 @@ class ArrayNames:
         size = -1
         while size != (size := len(self._data)):
             self._data |= {name for name, value in stores if value is None or self.reads_data(value)}
+        self._counts: set[str] = set()  # are computed of elements of arrays
+        size = -1
+        while size != (size := len(self._counts)):
+            self._counts |= {
+                name for name, value in stores if value is not None and self.reads_elements(value)
+            }
         self._filled = {name for node in walk(source.node) for name in self._filled_by(node)}
         recorded = [node for node in walk(source.node) if isinstance(node, (ast.For, ast.While, ast.If))]
         by_python = [node for node in walk(source.node) if isinstance(node, ast.With) or _is_over_list(node)]
@@ -124,11 +130,23 @@ class ArrayNames:
         """Return whether an expression may read elements of arrays, not only shapes."""
         if isinstance(node, ast.Name):
             return node.id in self._names or node.id in self._data
-        if isinstance(node, ast.Attribute) and node.attr in _PROPERTIES:
-            return False
-        if isinstance(node, ast.Call) and self._source.meaning(node.func) in _MEASURES:
-            return False
-        return any(map(self.reads_data, ast.iter_child_nodes(node)))
+        return not self._measures(node) and any(map(self.reads_data, ast.iter_child_nodes(node)))
+
+    def reads_elements(self, node: ast.AST) -> bool:
+        """Return whether an expression computes with elements or totals of arrays, or names of such."""
+        if isinstance(node, ast.Name):
+            return node.id in self._counts
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+            return self.reads_data(node.value)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _TOTALS:
+            return self.reads_data(node)
+        return not self._measures(node) and any(map(self.reads_elements, ast.iter_child_nodes(node)))
+
+    def _measures(self, node: ast.AST) -> bool:
+        """Return whether an expression tells the shape or the dtype of an array."""
+        if isinstance(node, ast.Attribute):
+            return node.attr in _PROPERTIES
+        return isinstance(node, ast.Call) and self._source.meaning(node.func) in _MEASURES
 
     def may_be_number(self, node: ast.Subscript) -> bool:
         """Return whether `with_updates` made this of a name that may hold a number."""

@@ -14,10 +14,12 @@ from cyclotron.language.syntax.rewrite_state import RewriteState
 from cyclotron.language.syntax.source import MISSING, lookup
 from cyclotron.language.syntax.trees import call, copied, located, name, walk, words
 from cyclotron.language.values.array import SymbolicArray
+from cyclotron.language.values.dispatch import SIGNS
 from cyclotron.language.values.subscripts import is_array
 
 _MAKERS = (np.array, np.arange, np.linspace, np.eye, np.identity, np.tri, np.tile, np.concatenate, np.sort)
 ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
+_OPERATORS = {type(ast.parse(f"a {sign}= b").body[0].op): op for op, sign in SIGNS.items()}  # type: ignore[attr-defined]
 
 
 def assign(state: RewriteState, node: ast.Assign) -> list[ast.stmt]:
@@ -168,6 +170,14 @@ def augmented(state: RewriteState, node: ast.AugAssign) -> list[ast.stmt]:
         symbolic = symbolic or state.names.is_symbolic(node.target)
     elif isinstance(node.op, (ast.Add, ast.Sub)):
         value = ast.copy_location(call(state.il, "term", [value]), node.value)
+    elif isinstance(node.target, ast.Subscript) and state.arrays.reads_data(node.target.slice):
+        taken = copied(node.target)
+        taken.ctx = ast.Load()
+        made = call(
+            state.il, "updated", [ast.Constant(_OPERATORS[type(node.op)]), state.rewrite(taken), value]
+        )
+        target = _target(state, node.target, symbolic)
+        return [ast.Assign(targets=[target], value=ast.copy_location(made, node.value))]
     target = _target(state, node.target, symbolic)
     assert isinstance(target, (ast.Name, ast.Attribute, ast.Subscript))
     if isinstance(target, ast.Subscript) and state.arrays.may_be_number(target):

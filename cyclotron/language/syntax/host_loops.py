@@ -36,6 +36,12 @@ def has_strides(state: RewriteState, node: ast.For) -> bool:
     return any(node.target.id in _names(step) for step in steps) and not state.arrays.reads_data(node.iter)
 
 
+def ends_at_data(state: RewriteState, node: ast.For) -> bool:
+    """Return whether elements of arrays are bounds of a range, as in `for k in range(row[i], row[i + 1])`."""
+    assert isinstance(node.iter, ast.Call)
+    return any(map(state.arrays.reads_elements, node.iter.args))
+
+
 def _changed(state: RewriteState, node: ast.While) -> set[str]:
     """The names that the body computes from numbers of the host alone; none where the test has others."""
     own: dict[str, list[ast.expr]] = {}

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from cyclotron.language.syntax import carried_names
 from cyclotron.language.syntax.assignments import computed
-from cyclotron.language.syntax.host_loops import has_strides, is_of_host
+from cyclotron.language.syntax.host_loops import ends_at_data, has_strides, is_of_host
 from cyclotron.language.syntax.items import Items, Replaced, is_container, items_of, strictness
 from cyclotron.language.syntax.jumps import is_break, jumps, without_continue
 from cyclotron.language.syntax.loop_sums import loop_sums
@@ -38,7 +38,9 @@ def for_loop(state: RewriteState, node: ast.For) -> list[ast.stmt]:
     node = _apart(state, _structured(state, node))
     function = state.source.meaning(node.iter.func) if isinstance(node.iter, ast.Call) else MISSING
     if function is builtins.range:
-        return _unrolled(state, node) if has_strides(state, node) else _over_range(state, node)
+        if has_strides(state, node):
+            return _unrolled(state, node)
+        return _between_data(state, node) if ends_at_data(state, node) else _over_range(state, node)
     _check_no_else(state, node)
     taken = items_of(state.source, node.target, node.iter)
     if state.of_items(node.iter) and taken is not None:
@@ -207,6 +209,40 @@ def _over_range(state: RewriteState, node: ast.For) -> list[ast.stmt]:
     early_exit = _early_exit(state, node, node.body, flag)
     body = _body(state, node.body, index, early_exit)
     return _loop(state, node.iter, node, index, new_bounds, early_exit, body)
+
+
+def _between_data(state: RewriteState, node: ast.For) -> list[ast.stmt]:
+    """A loop over a range with bounds that data tell, `for k in range(row[i], row[i + 1])`, as a `while`."""
+    index, bounds = _range_of(state, node)
+    step = _literal(bounds[2]) if len(bounds) == 3 else 1
+    if not step:
+        return _over_range(state, node)  # which refuses it
+    start = bounds[0] if len(bounds) > 1 else ast.Constant(0)
+    stop = bounds[0] if len(bounds) == 1 else bounds[1]
+    at, end = state.unused(f"{index}_at"), state.unused(f"{index}_end")
+    first = [
+        ast.Assign([name(one, store=True)], call(state.il, "bound", [copied(bound)]))
+        for one, bound in ((at, start), (end, stop))
+    ]
+    test = ast.Compare(name(at), [ast.Lt() if step > 0 else ast.Gt()], [name(end)])
+    begins = [
+        ast.Assign([name(index, store=True)], name(at)),
+        ast.Assign([name(at, store=True)], ast.BinOp(name(index), ast.Add(), ast.Constant(step))),
+    ]
+    loop = ast.While(
+        located(test, node.iter), [*(located(one, node.target) for one in begins), *node.body], []
+    )
+    loop = ast.copy_location(loop, node)
+    return state.block([*(located(one, node.iter) for one in first), loop])
+
+
+def _literal(node: ast.expr) -> int:
+    """The whole number that a text is; 0 of any other."""
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return 0
+    return value if type(value) is int else 0
 
 
 def _early_exit(

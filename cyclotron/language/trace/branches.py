@@ -297,6 +297,7 @@ def chosen_array(what: str, test: Condition | Element, then: Any, other: Any) ->
     sources = tuple(held_tensor(value) for value in both)
     if any(source is not None for source in sources):
         chosen.chosen = Chosen(tuple(frozenset(value.read_tensors()) for value in both), sources)
+    chosen.fixed = next((one.fixed for one in (*both, *sources) if one is not None and one.fixed), "")
     return chosen
 
 

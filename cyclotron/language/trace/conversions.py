@@ -16,8 +16,8 @@ from cyclotron.language.values.array import SymbolicArray
 from cyclotron.language.values.condition import Condition, Extremum, Piecewise
 from cyclotron.language.values.dispatch import Arithmetic, PartialArray
 from cyclotron.language.values.host_state import of_generators, state_of
-from cyclotron.language.values.nodes import Element, accesses
-from cyclotron.language.values.operations import cast, element
+from cyclotron.language.values.nodes import Element
+from cyclotron.language.values.operations import cast, element, whole_number
 from cyclotron.language.values.scalars import as_python
 from cyclotron.language.values.source_span import trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
@@ -33,7 +33,7 @@ def converted(kind: type[Any], value: Any) -> Any:
     Raises
     ------
     TraceError
-        CYC105 where Python makes a whole number of a floating one, or of data.
+        CYC105 where Python makes a whole number of a floating one that indices make.
     ShapeError
         CYC120 for types that arrays do not have, and whole numbers that do not fit them.
     """
@@ -45,7 +45,7 @@ def converted(kind: type[Any], value: Any) -> Any:
         known = truth(value)
         return as_python(known, "bool") if isinstance(known, Element) else known
     if kind is int:
-        return _whole(value)
+        return value if isinstance(value, (Affine, Extremum, Piecewise)) else whole_number(value)
     if isinstance(value, SymbolicArray) and value.shape:
         return kind(value)  # which arrays refuse
     return as_python(element(value), _DTYPES[kind])
@@ -153,18 +153,3 @@ def known(value: Any) -> Any:
             help="compare numbers, e.g. `x[i] == 1.5`, and types by `x.dtype`; print with `cy.debug.print`",
         )
     return value
-
-
-def _whole(value: Any) -> Any:
-    if isinstance(value, (Affine, Extremum, Piecewise)):
-        return value
-    one = element(value)
-    if accesses(one):
-        return int(one)  # which data refuse
-    if one.type.kind in "biu":
-        return as_python(one, "int64")
-    raise trace_error(
-        "CYC105",
-        "`int` is applied to a floating number that indices make",
-        help="divide by `//`, which gives whole numbers, e.g. `i // 2`, or use `cy.floor`",
-    )

@@ -15,6 +15,7 @@ from cyclotron.language.values.condition import Condition, Extremum, OfIndices, 
 from cyclotron.language.values.condition import condition as condition_of
 from cyclotron.language.values.host_arrays import captured
 from cyclotron.language.values.nodes import Element
+from cyclotron.language.values.operations import whole_number
 from cyclotron.language.values.region import is_empty
 from cyclotron.language.values.source_span import trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
@@ -236,6 +237,29 @@ def range_domain(index: Index, bounds: tuple[object, ...]) -> tuple[Affine, Regi
             )
         inside.append(Constraint(value.plus(starts[0].times(-1)), modulus=abs(step)))
     return value, (tuple(inside),)
+
+
+def bound(value: Any) -> Any:
+    """``il.bound(row[i])``: a bound of a range that data may tell, a whole number of Python's.
+
+    Raises
+    ------
+    TraceError
+        CYC102 if it is none.
+    """
+    if not isinstance(value, (Element, SymbolicArray)):
+        return _bound(value, largest=True)[0]
+    if isinstance(value, SymbolicArray) and value.shape:
+        what = "an array"
+    elif value.dtype.kind in "iu":
+        return whole_number(value)
+    else:
+        what = f"a number of dtype {value.dtype}"
+    raise trace_error(
+        "CYC102",
+        f"a bound of a range is {what}, not a whole number",
+        help='convert it, e.g. `int(x[i])` or `n.astype("int64")`',
+    )
 
 
 def _constant_step(index: Index, step: object) -> int:

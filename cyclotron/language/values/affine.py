@@ -223,26 +223,17 @@ class Affine:
     __xor__ = __rxor__ = binary("bit_xor")
 
     def __lshift__(self, bits: object) -> Any:
-        return self * (1 << self._bits(bits))
+        return self * (1 << bits) if _is_shift(bits) else self._number("left_shift", self, bits)
 
     def __rshift__(self, bits: object) -> Any:
-        return self // (1 << self._bits(bits))
+        return self // (1 << bits) if _is_shift(bits) else self._number("right_shift", self, bits)
 
-    def _bits(self, value: object) -> int:
-        number = affine(value)
-        if number is None or number.terms or not 0 <= number.constant < 62:
-            self._not_affine(value)
-        assert number is not None
-        return number.constant
+    __rlshift__, __rrshift__ = reflected("left_shift"), reflected("right_shift")
 
     def _not_affine(self, other: object) -> NoReturn:
-        raise trace_error(
-            "CYC103",
-            f"`{self}` is shifted by bits or divided with remainder",
-            help="write `i * 2**n`, or `//` and `%`",
-        )
+        raise trace_error("CYC103", f"`{self}` is divided with remainder", help="write `//` and `%`")
 
-    __divmod__ = __rdivmod__ = __rlshift__ = __rrshift__ = _not_affine
+    __divmod__ = __rdivmod__ = _not_affine
 
     __eq__, __ne__ = _comparison("equal"), _comparison("not_equal")
     __lt__, __le__ = _comparison("less"), _comparison("less_equal")
@@ -323,6 +314,11 @@ def affine(value: object) -> Affine | None:
             help="make it smaller, or a floating number, e.g. `float(n)`",
         )
     return Affine({}, number, dtype=value.dtype.name if isinstance(value, (np.generic, np.ndarray)) else "")
+
+
+def _is_shift(bits: object) -> TypeGuard[int]:
+    """Return whether a shift by so many bits makes an affine form of another, or a quotient."""
+    return type(bits) is int and 0 <= bits < 62
 
 
 def _is_integer(value: object) -> TypeGuard[SupportsIndex]:

@@ -295,10 +295,7 @@ class SymbolicArray(Array):
 
     # Operators and conversions of Python that whole arrays do not have.
 
-    __lshift__ = __rshift__ = __rlshift__ = __rrshift__ = refuse_of_arrays(
-        "a shift of bits", "multiply by a power of two, or divide by one with `//`"
-    )
-
+    __floor__, __ceil__ = map(dispatch.whole, ("floor", "ceil"))
     __round__ = refuse_of_arrays("`round`", "write `cy.round(x)`")
 
     def __pow__(self, exponent: object) -> Any:

@@ -46,6 +46,11 @@ def reflected(op: str) -> Method:
     return lambda self, other: self.operate(op, other, self)
 
 
+def whole(op: str) -> Method:
+    """Return the method that makes Python's whole number of the value, by an operator that rounds."""
+    return lambda self: call("whole_number", self, op)
+
+
 def _unless_term(op: str) -> Method:
     """Return the method of an operator that leaves `x += il.term(y)` to the term."""
     return lambda self, other: NotImplemented if isinstance(other, Term) else self.operate(op, self, other)
@@ -63,9 +68,13 @@ SIGNS = {
     "bit_and": "&",
     "bit_or": "|",
     "bit_xor": "^",
+    "left_shift": "<<",
+    "right_shift": ">>",
 }
 """Python's signs of operators."""
-_STEMS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")
+_STEMS = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift"
+)  # fmt: skip
 IN_PLACE = {op: f"__i{stem}__" for op, stem in zip(SIGNS, _STEMS, strict=True)}
 """The methods of operators in place."""
 _Class = TypeVar("_Class", bound=type)
@@ -123,6 +132,8 @@ class Arithmetic:
     __and__ = __rand__ = binary("bit_and")
     __or__ = __ror__ = binary("bit_or")
     __xor__ = __rxor__ = binary("bit_xor")
+    __lshift__, __rlshift__ = binary("left_shift"), reflected("left_shift")
+    __rshift__, __rrshift__ = binary("right_shift"), reflected("right_shift")
     real, imag = property(unary("real")), property(unary("imag"))
     conj = conjugate = unary("conj")
 

@@ -15,9 +15,9 @@ from cyclotron.language.values.affine import Affine, Index, Region
 from cyclotron.language.values.blocked import extents
 from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.context import Recorder
-from cyclotron.language.values.dispatch import Arithmetic
+from cyclotron.language.values.dispatch import Arithmetic, whole
 from cyclotron.language.values.operators import evaluate, result_dtype
-from cyclotron.language.values.refusals import DATA_HELP, not_an_operator, refuse, refuse_rounding
+from cyclotron.language.values.refusals import DATA_HELP, not_an_operator, refuse_rounding
 from cyclotron.language.values.scalar_type import DTypeName, ScalarType, dtype_name, literal
 from cyclotron.language.values.source_span import here, trace_error
 from cyclotron.support.errors import Span, TraceError
@@ -236,7 +236,6 @@ class Element(Arithmetic):
         )
 
     __bool__ = _data_dependent
-    __lshift__ = __rshift__ = refuse("a shift of bits")
 
     def __getitem__(self, key: object) -> NoReturn:
         raise trace_error(
@@ -256,9 +255,9 @@ class Element(Arithmetic):
     __complex__ = __float__
 
     __round__ = refuse_rounding("Python's `round`", "write `cy.round` of it")
-    __floor__ = refuse_rounding("`math.floor`", "write `cy.floor` of it, or divide by `//`")
-    __ceil__ = refuse_rounding("`math.ceil`", "write `cy.ceil` of it, or divide by `//`: `-(-i // 2)`")
-    __trunc__ = refuse_rounding("`math.trunc`", "write `cy.floor` or `cy.ceil` of it, or divide by `//`")
+    __floor__ = whole("floor")
+    __ceil__ = whole("ceil")
+    __trunc__ = refuse_rounding("`math.trunc`", "write `int(x[i])`, or divide by `//`")
 
     def __int__(self) -> int:
         raise trace_error(

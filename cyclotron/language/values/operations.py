@@ -15,7 +15,7 @@ from cyclotron.language.values.condition import Condition, Extremum, Piecewise, 
 from cyclotron.language.values.dispatch import Array, PartialArray
 from cyclotron.language.values.guarded import guarded_where
 from cyclotron.language.values.host_arrays import constant
-from cyclotron.language.values.nodes import Access, Constant, Element, Reduce, strip_transpose
+from cyclotron.language.values.nodes import Access, Constant, Element, Reduce, accesses, strip_transpose
 from cyclotron.language.values.operators import OPERATORS, USUAL_DTYPES, named_dtype
 from cyclotron.language.values.refusals import inverted
 from cyclotron.language.values.scalar_type import ScalarType, literal, promote
@@ -154,6 +154,33 @@ def rounded(op: str, value: object) -> Any:
     return found.copy() if isinstance(array, Array) else found
 
 
+def whole_number(value: object, op: str = "") -> Element:
+    """Python's whole number below (`floor`) or above (`ceil`) a number, or the next towards 0.
+
+    Raises
+    ------
+    TraceError
+        CYC105 of floating numbers that indices make, and of what Python makes no such number of.
+    """
+    one = element(value)
+    if one.blocked or one.type.kind == "c" or one.dtype == "uint64":
+        raise trace_error(
+            "CYC105",
+            f"a whole number of Python's is made of {'a tile' if one.blocked else one.dtype}, and in kernels"
+            " those have 64 bits, with sign",
+            help='convert it by `.astype("int64")`',
+        )
+    if one.type.kind == "f":
+        if not accesses(one):
+            raise trace_error(
+                "CYC105",
+                "a floating number that indices make is rounded to a whole one of Python's",
+                help="divide by `//`, which gives whole numbers, e.g. `i // 2`, or use `cy.floor`",
+            )
+        one = cast(of_numpy(apply(op, one) if op else one), "int64")
+    return as_python(one, "int64")
+
+
 def positive(value: Any) -> Any:
     """The number itself, of a truth value of Python the whole number.
 
@@ -282,4 +309,10 @@ def _operate_on_elements(op: str, *values: object) -> Element:
     return _SPELLED_HERE[op](*values) if op in _SPELLED_HERE else apply(op, *values)
 
 
-dispatch.implement(apply=apply, cast=cast, element=element, operate_on_elements=_operate_on_elements)
+dispatch.implement(
+    apply=apply,
+    cast=cast,
+    element=element,
+    operate_on_elements=_operate_on_elements,
+    whole_number=whole_number,
+)

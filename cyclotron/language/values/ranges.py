@@ -120,6 +120,8 @@ _EXACT: Mapping[str, Callable[..., int]] = {
     "multiply": operator.mul,
     "negative": operator.neg,
     "bit_not": operator.invert,
+    "left_shift": lambda a, b: a << min(max(b, 0), 64),
+    "right_shift": lambda a, b: a >> max(b, 0),
 }
 
 

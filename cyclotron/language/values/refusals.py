@@ -11,7 +11,7 @@ from cyclotron.language.values.source_span import trace_error
 from cyclotron.support.errors import TraceError
 
 OPERATORS = (
-    "+ - * / // % @ ** .T, comparisons, & | ^ ~, cy.where, cy.maximum, cy.minimum, cy.linalg.*"
+    "+ - * / // % @ ** .T, comparisons, & | ^ ~ << >>, cy.where, cy.maximum, cy.minimum, cy.linalg.*"
     " and the elementwise functions cy.exp, cy.sqrt, cy.abs, ..."
 )
 HOST_HELP = "put code that Python should run once, while tracing, into `with cy.host():`"
@@ -43,15 +43,6 @@ def inverted(what: str) -> TraceError:
         f"`~` is applied to {what}, and in Python `~True` is -2",
         help="write `not`, or `cy.logical_not` of a value",
     )
-
-
-def refuse(operator: str) -> Callable[..., NoReturn]:
-    """A method that says that elements do not have an operator."""
-
-    def method(self: object, *_: object) -> NoReturn:
-        raise not_an_operator(operator)
-
-    return method
 
 
 def refuse_rounding(function: str, help: str) -> Callable[..., NoReturn]:

@@ -264,6 +264,23 @@ struct Division {
   T quotient, remainder;
 };
 
+/// Tells whether there are as many bits; NumPy shifts by negative numbers as by very large ones.
+template <class T>
+[[nodiscard]] bool has_bits(T count) {
+  return static_cast<std::make_unsigned_t<T>>(count) < std::numeric_limits<std::make_unsigned_t<T>>::digits;
+}
+
+template <class T>
+[[nodiscard]] T left_shift(T a, T bits) {
+  return has_bits(bits) ? static_cast<T>(static_cast<Wrapping<T>>(a) << bits) : T{0};
+}
+
+template <class T>
+[[nodiscard]] T right_shift(T a, T bits) {
+  if (has_bits(bits)) return static_cast<T>(a >> bits);
+  return static_cast<T>(a < 0 ? -1 : 0);
+}
+
 /// Towards minus infinity; the remainder has the divisor's sign. NumPy's order of operations; integers by 0 are 0.
 template <class T>
 [[nodiscard]] Division<T> floor_division(T a, T b) {

@@ -62,6 +62,10 @@ auto visit_cast(Op op, Use use) {
 /// Of integers and booleans.
 template <class T, class Use>
 auto visit_bits(Op op, Use use) {
+  if constexpr (is_integer<T>) {
+    if (op == Op::left_shift) return use([](T a, T b) { return left_shift(a, b); });
+    if (op == Op::right_shift) return use([](T a, T b) { return right_shift(a, b); });
+  }
   switch (op) {
     case Op::bit_and: return use([](T a, T b) { return static_cast<T>(a & b); });
     case Op::bit_or: return use([](T a, T b) { return static_cast<T>(a | b); });
@@ -152,7 +156,7 @@ auto visit(Op op, Use use) {
   if (typing == operators::Typing::truth) return visit_comparison<T>(op, use);
   if (typing == operators::Typing::cast) return visit_cast<T>(op, use);
   const auto kinds = operators::info(op).kinds;
-  if (kinds == "biu") {
+  if (kinds == "biu" || kinds == "iu") {
     if constexpr (is_boolean<T> || is_integer<T>) return visit_bits<T>(op, use);
   }
   if (kinds.find('i') == std::string_view::npos) {

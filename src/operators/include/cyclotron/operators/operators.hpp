@@ -47,6 +47,7 @@ enum class Op : std::uint8_t {
   is_nan, is_finite,
   logical_and, logical_or, logical_xor, logical_not,              // truth of any dtype: bool
   bit_and, bit_or, bit_xor, bit_not,                              // on bool the same as the logical ones
+  left_shift, right_shift,
   where,                                                          // (condition, a, b)
   to_bool, to_int8, to_int16, to_int32, to_int64, to_uint8, to_uint16, to_uint32, to_uint64,
   to_float8_e4m3, to_float8_e4m3fn, to_float8_e5m2, to_bfloat16, to_float16, to_float32, to_float64, to_complex64, to_complex128,

@@ -1,0 +1,133 @@
+"""Loops over ranges with bounds that data tell: sparse rows, lists of several lengths, as in NumPy."""
+
+import numpy as np
+import pytest
+from numpy_oracle import check_against_numpy
+
+import cyclotron as cy
+
+A = np.array([[0, 2.5, 0, 1], [0, 0, 0, 0], [4, 0, 0.5, 3], [0, 0, 0, 7]])
+STARTS = np.cumsum([0, 2, 0, 3, 1])
+COLUMNS, VALUES = np.nonzero(A)[1], A[A != 0]
+X = np.array([1.5, -2, 3, 0.25])
+COUNTS = np.array([3, 0, 4, 1])
+
+
+def sparse_product(starts, columns, values, x):
+    y = np.zeros(len(starts) - 1)
+    for i in range(len(starts) - 1):
+        for k in range(starts[i], starts[i + 1]):
+            y[i] += values[k] * x[columns[k]]
+    return y
+
+
+def by_names(starts, columns, values, x):
+    y = np.zeros(len(starts) - 1)
+    for i in range(len(y)):
+        first, last = starts[i], starts[i + 1]
+        s = 0.0
+        for k in range(first, last):
+            s += values[k] * x[columns[k]]
+        y[i] = s
+    return y
+
+
+def transposed(starts, columns, values, x):
+    y = np.zeros_like(x)
+    for i in range(len(starts) - 1):
+        for k in range(starts[i], starts[i + 1]):
+            y[columns[k]] += values[k] * x[i]
+    return y
+
+
+@pytest.mark.parametrize("function", [sparse_product, by_names, transposed])
+def test_sparse_rows(function):
+    check_against_numpy(function, STARTS, COLUMNS, VALUES, X)
+    arguments = STARTS, COLUMNS, VALUES, X
+    expected = A.T @ X if function is transposed else A @ X
+    np.testing.assert_allclose(cy.kernel(function)(*arguments), expected, rtol=1e-14)
+
+
+def until(a, counts):
+    y = np.zeros(len(counts))
+    for i in range(len(counts)):
+        for k in range(counts[i]):
+            if a[i, k] == 0.5:
+                continue
+            if a[i, k] > 3:
+                break
+            y[i] += a[i, k] * (k + 1)
+    return y
+
+
+def downwards(a, counts):
+    y = np.zeros(len(counts))
+    last = np.zeros(len(counts), dtype=np.int64)
+    for i in range(len(counts)):
+        k = -1
+        for k in range(counts[i] - 1, -1, -1):
+            y[i] = y[i] * 2 + a[i, k]
+        last[i] = k
+    return y, last
+
+
+def in_steps(a, counts):
+    y = np.zeros(len(counts))
+    for i in range(len(counts)):
+        for k in range(1, counts[i], 2):
+            y[i] -= a[i, k]
+    return y
+
+
+def of_one_number(a, counts):
+    total = 0.0
+    n = counts.max()
+    for k in range(n):
+        total += a[0, k]
+    for k in range(counts[0] + 1):
+        total += a[1, k] + k
+    return total
+
+
+def within_what_is_computed(a, counts):
+    y = np.zeros(len(counts), dtype=np.int64)
+    for i in range(len(counts)):
+        m = counts[i] // 2
+        for k in range(m + 1):
+            for j in range(k, counts[i]):
+                y[i] += 10 * k + j
+    return y
+
+
+@pytest.mark.parametrize("function", [until, downwards, in_steps, of_one_number, within_what_is_computed])
+def test_lists_of_several_lengths(function):
+    check_against_numpy(function, A, COUNTS)
+
+
+def test_bounds_that_are_no_whole_numbers_and_steps_of_data_are_refused():
+    def of_floats(x):
+        y = x.copy()
+        for k in range(x[0]):
+            y[k] = 1
+        return y
+
+    def in_steps_of_data(n):
+        y = n.copy()
+        for k in range(0, 4, n[0]):
+            y[k] = 1
+        return y
+
+    with pytest.raises(cy.TraceError, match="CYC102"):
+        cy.kernel(of_floats).compile(np.ones(3))
+    with pytest.raises(cy.TraceError, match=r"step of the range of `k` is not constant.*CYC102"):
+        cy.kernel(in_steps_of_data).compile(np.ones(4, int))
+
+
+def test_rows_take_as_long_as_they_are():
+    arguments = VALUES, X
+    cycles = [
+        cy.run(cy.kernel(sparse_product).compile(starts, COLUMNS, *arguments), backend="sim").cycles
+        for starts in (np.zeros(5, int), STARTS)
+    ]
+    many = cy.kernel(sparse_product).compile(STARTS, np.append(COLUMNS, [0] * 60), np.ones(66), X)
+    assert cycles[0] < cycles[1] == cy.run(many, backend="sim").cycles
