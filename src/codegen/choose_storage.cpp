@@ -92,6 +92,13 @@ class StorageChooser {
     const auto add = [&](std::vector<std::size_t> dims, ModularBuffer buffer = {}) {
       candidates.push_back({std::move(dims), std::move(buffer), flows.front()});
     };
+    // Partial sums of an element may take turns in one place.
+    const auto add_in_turns = [&](const std::vector<std::size_t>& dims) {
+      auto elements = dims;
+      std::erase_if(elements, [&](std::size_t dim) { return !varies_in_elements(flows, dim); });
+      if (elements.size() < dims.size()) add(std::move(elements));
+      add(dims);
+    };
     const auto from = [&](std::size_t position) { return varying_dims(flows, position); };
     if (!live.outermost && !live.from_prologue) {
       add({});
@@ -100,7 +107,7 @@ class StorageChooser {
       // A value that goes through several loops, such as a sum cut into panels, may still need one place only.
       for (auto level = *live.innermost + 1; level-- > *live.outermost;) {
         const auto inside = from(level + 1);
-        add(inside);
+        add_in_turns(inside);
         const auto steps = live.steps[level];
         if (steps == 0 || from(level).size() == inside.size()) continue;
         const auto across = mapping_.grid.time[level];
@@ -114,7 +121,7 @@ class StorageChooser {
       }
     }
     // One place for each value: since dependences advance, nothing can come between its making and its uses.
-    add(from(0));
+    add_in_turns(from(0));
     for (const auto& candidate : candidates) {
       if (limit != INT64_MAX && places(candidate, flows) >= limit) continue;
       if (is_valid_storage(mapping_, flows, candidate)) return candidate;
@@ -133,6 +140,14 @@ class StorageChooser {
       if (varies) result.push_back(dim);
     }
     return result;
+  }
+
+  /// True where the elements that the flows' values are, or are partial sums of, vary with a dim.
+  [[nodiscard]] bool varies_in_elements(const Flows& flows, std::size_t dim) const {
+    return std::ranges::any_of(flows, [&](FlowId flow) {
+      return std::ranges::any_of(graph_.at(flow).element,
+                                 [&](const poly::Affine& form) { return form.coefficients[dim] != 0; });
+    });
   }
 
   /// Modular buffers of the steps that are live and some rows more, where a value takes the place of one so many steps

@@ -382,7 +382,10 @@ class Estimates {
       const auto is_space = [&](std::size_t n) {
         return std::ranges::find(schedule.space_indices, names_[n]) != schedule.space_indices.end();
       };
-      if (is_space(work.selection->index) || std::ranges::none_of(work.selection->moving, is_space) ||
+      // Without a prefetch, a table that goes by once is compared element by element.
+      const auto& moving = work.selection->moving;
+      const bool stays = !moving.empty() && std::ranges::none_of(moving, is_space);
+      if (is_space(work.selection->index) || stays ||
           placement.pes * work.selection->elements > most_copies)
         continue;
       if (movement_of(schedule, input) == nullptr)

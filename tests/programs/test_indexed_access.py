@@ -370,3 +370,38 @@ def test_terms_may_need_an_array_each() -> None:
     """Each term has its own before the next one is made."""
     A = np.random.default_rng(7).random((4, 4))
     _check(sum_of_rows.compile(A), np.asarray(sum(np.max(A[k] @ A) for k in range(4))))
+
+
+@cy.kernel
+def sum_of_chosen(x, places):
+    s = 0.0
+    for k in range(len(places)):
+        s += x[places[k]]
+    return s
+
+
+@cy.kernel
+def chosen_of_columns(A, places):
+    y = cy.zeros_like(A[0])
+    for k in range(len(places)):
+        y[k] = A[places[k], k]
+    return y
+
+
+@cy.kernel
+def sum_of_chosen_rows(A, places):
+    y = cy.zeros_like(A[0])
+    for k in range(len(places)):
+        y = y + A[places[k]]
+    return y
+
+
+@pytest.mark.parametrize("kernel", [sum_of_chosen, chosen_of_columns, sum_of_chosen_rows], ids=lambda one: one.name)
+def test_what_is_chosen_takes_the_same_time_of_any_table(kernel: cy.Kernel) -> None:
+    """Partial sums take turns in one place, so that PEs find the terms by address."""
+    rng, places, cycles = np.random.default_rng(12), np.array([2, 0, 3, 7, 7, 1]), set()
+    for rows in (16, 64):
+        table = rng.random(rows) if kernel is sum_of_chosen else rng.random((rows, 6))
+        program = kernel.compile(table, places)
+        cycles.add(_check(program, kernel.reference(table, places)))
+    assert len(cycles) == 1
