@@ -163,23 +163,27 @@ class ClassIndexer {
       : slots_(pe_class.slots), dimensions_(dimensions) {
     std::size_t at = 0;
     code_ = parse(pe_class.code, at);
-    const std::size_t count = slots_.size();
-    for (std::size_t s = 0; s < count; ++s) {
-      if (slots_[s].count == 1) local_.insert(s);
-    }
-    find_local(code_);
+    find_local();
   }
 
   std::optional<std::vector<Instruction>> run() {
     index(code_, dimensions_);
     if (!changed_) return std::nullopt;
+    find_local();  // sums that loops held are
+    join(code_, dimensions_);
     std::vector<Instruction> result;
     write(code_, result);
     return result;
   }
 
  private:
-  /// Leaves in `local_` the slots that every block writes before it reads them: what is left there nobody sees.
+  /// Finds the slots that every block writes before it reads them: what is left there nobody sees.
+  void find_local() {
+    for (std::size_t s = 0; s < slots_.size(); ++s) {
+      if (slots_[s].count == 1) local_.insert(s);
+    }
+    find_local(code_);
+  }
   void find_local(const Nodes& nodes) {
     std::set<std::size_t> written;
     for (const auto& node : nodes) {
@@ -218,6 +222,71 @@ class ClassIndexer {
       if (!std::get<Compute>(nodes[place].instruction.action).indexed->scatters) widen(nodes, place);
       at = static_cast<std::size_t>(-1);  // the loop may have another, and places have changed
     }
+  }
+
+  /// Joins instructions that read elements with those next to them, and with their loops over rows.
+  void join(Nodes& nodes, std::size_t variables) {
+    for (auto& node : nodes) {
+      join(node.held, variables + (std::holds_alternative<Loop>(node.instruction.action) ? 1 : 0));
+      if (auto joined = join_rows(node, variables)) node = std::move(*joined);
+    }
+    for (std::size_t at = 0; at + 1 < nodes.size(); ++at) {
+      while (at + 1 < nodes.size() && (take_along(nodes, at) || go_on(nodes, at)))
+        nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+    }
+  }
+
+  /// The element that an instruction reads of a table; none of others.
+  static SlotRef* element_read(Node& node) {
+    auto* compute = std::get_if<Compute>(&node.instruction.action);
+    if (compute == nullptr || !compute->indexed || compute->indexed->scatters) return nullptr;
+    return std::get_if<SlotRef>(&compute->operands.back());
+  }
+
+  /// Has the instruction at `at`, which reads an element, do what the next alone does with it: add it or hand it on.
+  [[nodiscard]] bool take_along(Nodes& nodes, std::size_t at) const {
+    const auto* element = element_read(nodes[at]);
+    if (element == nullptr) return false;
+    auto& taken = std::get<Compute>(nodes[at].instruction.action);
+    if (taken.op != Op::copy || !is_local(taken.destination) ||
+        use_of(nodes, taken.destination, at) != std::optional(at + 1))
+      return false;
+    const auto& next = nodes[at + 1].instruction.action;
+    const auto* move = std::get_if<Move>(&next);
+    const auto* add = std::get_if<Compute>(&next);
+    const bool adds = add != nullptr && add->op == Op::add && !add->indexed &&
+                      add->operands[0] == Operand(add->destination) &&
+                      add->operands[1] == Operand(taken.destination);
+    if (move == nullptr && !adds) return false;
+    const SlotRef to = move != nullptr ? move->destination : add->destination;
+    if (to.slot == element->slot || to.slot == taken.indexed->number.slot ||
+        slots_[to.slot.index()].dtype != slots_[taken.destination.slot.index()].dtype)
+      return false;
+    if (adds) {
+      taken.op = Op::add;
+      taken.operands.insert(taken.operands.begin(), to);
+    }
+    taken.destination = to;
+    return true;
+  }
+
+  /// Widens the instruction at `at`, which reads an element, to the numbers of the next, which go on with its own.
+  static bool go_on(Nodes& nodes, std::size_t at) {
+    const auto *first = element_read(nodes[at]), *second = element_read(nodes[at + 1]);
+    if (first == nullptr || second == nullptr) return false;
+    auto& one = std::get<Compute>(nodes[at].instruction.action);
+    const auto& other = std::get<Compute>(nodes[at + 1].instruction.action);
+    const auto count = difference(one.indexed->upper, one.indexed->lower);
+    auto expected = *one.indexed;
+    expected.lower = other.indexed->lower;
+    expected.upper = other.indexed->upper;
+    if (!count || other.op != Op::add || other.destination != one.destination || *other.indexed != expected ||
+        first->slot != second->slot || first->wrap.modulus != 0 || second->wrap.modulus != 0 ||
+        plus(one.indexed->upper, 1) != other.indexed->lower ||
+        plus(first->index, one.indexed->stride * (*count + 1)) != second->index)
+      return false;
+    one.indexed->upper = other.indexed->upper;
+    return true;
   }
 
   /// The term whose comparison is at `at`.

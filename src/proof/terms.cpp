@@ -115,8 +115,47 @@ TermId TermTable::apply(Op op, Flags flags, std::span<const TermId> operands) {
   return literal(parts->outer, 0, both);
 }
 
+std::optional<TermTable::Choice> TermTable::choice(TermId id) const {
+  const auto is = [](const Node& node, Op op) { return node.kind == Kind::apply && node.op == op; };
+  const Node& node = nodes_[id];
+  if (!is(node, Op::where) || nodes_[node.parts[2]].kind != Kind::constant) return std::nullopt;
+  const auto& other = constants_[nodes_[node.parts[2]].parts[0]];
+  const Node& test = nodes_[node.parts[0]];
+  if (other.real != 0 || other.imaginary != 0 || other.rest != 0 || !is(test, Op::equal)) return std::nullopt;
+  const Node& key = nodes_[test.parts[1]];
+  if (key.kind != Kind::index) return std::nullopt;
+  return Choice{test.parts[0], number_in(key)};
+}
+
+std::vector<TermId> TermTable::choices(TermId sum) const {
+  std::vector<TermId> result;
+  std::optional<Choice> after;
+  for (TermId rest = sum; rest != no_term;) {
+    const Node& node = nodes_[rest];
+    TermId last = std::exchange(rest, no_term);
+    if (node.kind == Kind::apply && node.op == Op::add) {
+      const auto first = choice(node.parts[0]), second = choice(node.parts[1]);
+      const bool is_second = second && (!first || first->key < second->key);
+      last = node.parts[is_second ? 1 : 0];
+      rest = node.parts[is_second ? 0 : 1];
+    }
+    const auto found = choice(last);
+    if (!found || (after && (found->number != after->number || found->key >= after->key))) return {};
+    after = found;
+    result.push_back(last);
+  }
+  std::ranges::reverse(result);
+  return result;
+}
+
 TermId TermTable::literal(Op op, Flags flags, std::span<const TermId> given) {
   CYC_CHECK(given.size() <= most_operands);
+  if (op == Op::add && nodes_[given[1]].kind == Kind::apply && nodes_[given[1]].op == Op::add) {
+    TermId total = given[0];
+    const auto terms = choices(given[1]);
+    for (const auto term : terms) total = literal(op, flags, std::array{total, term});
+    if (!terms.empty()) return total;
+  }
   Node node;
   node.kind = Kind::apply;
   node.op = op;

@@ -51,7 +51,7 @@ struct Loop {
 /// The choice of an element of a table by its number: `value == j ? x[j] : 0` for each j. A PE that has the table finds it
 /// by its address, which takes no more for a longer one.
 struct Selection {
-  std::size_t index = 0;               ///< Along the table.
+  std::vector<std::size_t> along;      ///< The table's indices, which number its elements.
   std::set<std::size_t> moving{};      ///< Indices that, in space, have PEs hand the table on.
   const std::string* input = nullptr;  ///< The table, where each PE may load it instead,
   double elements = 0;                 ///< all of these.
@@ -86,6 +86,7 @@ class EquationCost {
     const auto loops = loops_of(scope);
     add_operators(0, loops);  // a copy, too, is somewhere
     chain_ = 0;
+    dimensions_ = equation.indices.size();
     if (!add_to_element(equation, loops, sequential)) add(equation.expr, scope, loops, 0);
     std::vector<Loop> outer;  // that run in turn
     for (const auto& loop : loops) {
@@ -146,31 +147,44 @@ class EquationCost {
     });
   }
 
-  /// The table of which a sum takes the element that `value == index` chooses, if it is one.
+  /// The table of which sums, of which this is the innermost, take the element that `value == 4i + j` chooses, if they do.
   [[nodiscard]] const recurrence::Access* table_of(const recurrence::Reduce& reduce,
                                                    const recurrence::Scope& scope) const {
+    const auto chosen = chosen_by(reduce.body);
     const auto last = scope.names.size() - 1;
-    if (chosen_by(reduce.body) != last) return nullptr;
+    if (chosen.empty() || chosen.front() < dimensions_ || chosen.back() != last) return nullptr;
     const auto& choice = std::get<recurrence::Apply>(system_.at(reduce.body).node);
     const auto* table = std::get_if<recurrence::Access>(&system_.at(choice.operands[1]).node);
-    return table != nullptr && names(*table, last) ? table : nullptr;
+    const auto named = [&](std::size_t variable) { return names(*table, variable); };
+    return table != nullptr && std::ranges::all_of(chosen, named) ? table : nullptr;
   }
 
-  /// The index of `value == index ? ... : ...`, if an expression is that.
-  [[nodiscard]] std::optional<std::size_t> chosen_by(ExprId id) const {
+  /// The variables of the number in `value == number ? ... : ...`, if an expression is that.
+  [[nodiscard]] std::vector<std::size_t> chosen_by(ExprId id) const {
     const auto* choice = std::get_if<recurrence::Apply>(&system_.at(id).node);
-    if (choice == nullptr || choice->op != recurrence::Op::where) return std::nullopt;
+    if (choice == nullptr || choice->op != recurrence::Op::where) return {};
     const auto* test = std::get_if<recurrence::Apply>(&system_.at(choice->operands[0]).node);
-    if (test == nullptr || test->op != recurrence::Op::equal) return std::nullopt;
+    if (test == nullptr || test->op != recurrence::Op::equal) return {};
     for (const auto operand : test->operands) {
       const auto* number = std::get_if<recurrence::Index>(&system_.at(operand).node);
       if (number == nullptr) continue;
       const auto& factors = number->form.coefficients;
-      const auto place = std::ranges::find_if(factors, [](auto factor) { return factor != 0; });
-      if (place != factors.end() && std::ranges::count(factors, 0) + 1 == std::ssize(factors))
-        return static_cast<std::size_t>(place - factors.begin());
+      std::vector<std::size_t> result;
+      for (std::size_t v = 0; v < factors.size(); ++v) {
+        if (factors[v] != 0) result.push_back(v);
+      }
+      return result;
     }
-    return std::nullopt;
+    return {};
+  }
+
+  /// True where a sum's terms are sums of the elements that a number with its index, too, chooses.
+  [[nodiscard]] bool sums_choices(const recurrence::Reduce& reduce, std::size_t variable) const {
+    const auto* inner = std::get_if<recurrence::Reduce>(&system_.at(reduce.body).node);
+    if (inner == nullptr) return false;
+    const auto chosen = chosen_by(inner->body);
+    const bool has = std::ranges::find(chosen, variable) != chosen.end() && chosen.front() >= dimensions_;
+    return has || sums_choices(*inner, variable);
   }
 
   /// True where an equation adds to the element of a table that `value == index` chooses; adds its operators.
@@ -179,12 +193,13 @@ class EquationCost {
     const auto* sum = std::get_if<recurrence::Apply>(&system_.at(equation.expr).node);
     if (sum == nullptr || (sum->op != recurrence::Op::add && sum->op != recurrence::Op::subtract))
       return false;
-    const auto index = chosen_by(sum->operands[1]);
+    const auto chosen = chosen_by(sum->operands[1]);
     const auto& before = system_.at(sum->operands[0]).node;
     const auto* last = std::get_if<recurrence::Access>(&before);
     const bool starts = std::holds_alternative<recurrence::Constant>(before);
-    if (!index || (!starts && (last == nullptr || last->tensor != equation.target))) return false;
-    Selection selection{.index = loops[*index].index};
+    if (chosen.empty() || (!starts && (last == nullptr || last->tensor != equation.target))) return false;
+    Selection selection;
+    for (const auto v : chosen) selection.along.push_back(loops[v].index);
     for (const auto& loop : loops) {
       if (sequential.carried.contains(names_[loop.index])) selection.moving.insert(loop.index);
     }
@@ -218,7 +233,8 @@ class EquationCost {
     if (scope.points.is_empty()) return;
     const auto loops = loops_of(scope);
     if (const auto* table = table_of(reduce, scope)) {
-      Selection selection{.index = loops.back().index};
+      Selection selection;
+      for (const auto v : chosen_by(reduce.body)) selection.along.push_back(loops[v].index);
       const auto& tensor = system_.at(table->tensor);
       if (tensor.role == recurrence::Role::input) selection.input = &tensor.name;
       selection.elements = 1;
@@ -232,7 +248,8 @@ class EquationCost {
       return;
     }
     const auto* body = std::get_if<recurrence::Apply>(&system_.at(reduce.body).node);
-    if (body == nullptr || body->op != recurrence::Op::multiply) add_operators(1, loops);
+    const bool sums = sums_choices(reduce, loops.size() - 1);
+    if (!sums && (body == nullptr || body->op != recurrence::Op::multiply)) add_operators(1, loops);
     found_.try_emplace(loops.back().index, Way{loops.back(), 1, {}, true});
     add(reduce.body, scope, loops, after + 1);
   }
@@ -240,6 +257,7 @@ class EquationCost {
   const System& system_;
   const Names& names_;
   std::map<std::size_t, Way> found_;  ///< Of the equation at hand, by index.
+  std::size_t dimensions_ = 0;        ///< The indices of its points.
   double chain_ = 0;                  ///< The most operators of it from a value that is computed to its own.
 };
 
@@ -336,7 +354,7 @@ class Estimates {
       return input != nullptr && movement_of(schedule, *input) != nullptr;
     };
     const auto is_found = [&](const Selection& selection) {
-      return parts[selection.index] == 0 &&
+      return std::ranges::all_of(selection.along, [&](std::size_t n) { return parts[n] == 0; }) &&
              (is_loaded(selection.input) ||
               std::ranges::all_of(selection.moving, [&](std::size_t n) { return parts[n] == 0; }));
     };
@@ -346,8 +364,9 @@ class Estimates {
       std::map<std::size_t, std::pair<double, double>> where;
       for (const auto& loop : work.loops) {
         const auto pes = parts[loop.index], extent = extents_[loop.index];
-        if (!by_address || loop.index != work.selection->index)
-          cycles *= pes > 0 ? std::min(loop.extent, std::ceil(extent / pes)) : loop.extent;
+        const bool is_found_along =
+            by_address && std::ranges::find(work.selection->along, loop.index) != work.selection->along.end();
+        if (!is_found_along) cycles *= pes > 0 ? std::min(loop.extent, std::ceil(extent / pes)) : loop.extent;
         const auto pe_of = [&](double value) {
           return std::floor((value - firsts_[loop.index]) * pes / extent);
         };
@@ -385,7 +404,7 @@ class Estimates {
       // Without a prefetch, a table that goes by once is compared element by element.
       const auto& moving = work.selection->moving;
       const bool stays = !moving.empty() && std::ranges::none_of(moving, is_space);
-      if (is_space(work.selection->index) || stays ||
+      if (std::ranges::any_of(work.selection->along, is_space) || stays ||
           placement.pes * work.selection->elements > most_copies)
         continue;
       if (movement_of(schedule, input) == nullptr)

@@ -54,6 +54,26 @@ TEST_F(Terms, FusedOperatorsAreWhatTheyMean) {
   EXPECT_NE(apply(Op::matmul_add, {c, a, b}, flags), apply(Op::matmul_add, {c, a, b}));
 }
 
+TEST_F(Terms, OneOfWhatANumberChoosesIsNotZero) {
+  const auto a = table.element(0, 1), n = table.element(0, 2), m = table.element(0, 3);
+  const auto choice = [&](TermId number, std::int64_t key, double other = -0.0) {
+    const auto test = apply(Op::equal, {number, table.index(key, program::DType::int64)});
+    return apply(Op::where, {test, table.element(0, key % 6), table.constant({other, 0})});
+  };
+  const auto sum = [&](TermId b, TermId c) { return apply(Op::add, {b, c}); };
+  const auto in_turn = [&](TermId b, TermId c) { return sum(sum(a, b), c); };
+  const auto of_both = [&](TermId b, TermId c) { return sum(a, sum(b, c)); };
+  EXPECT_EQ(of_both(choice(n, 1), choice(n, 4)), in_turn(choice(n, 1), choice(n, 4)));
+  const auto two = sum(choice(n, 4), choice(n, 7));
+  EXPECT_EQ(sum(sum(choice(n, 1), choice(n, 3)), two),
+            sum(sum(sum(choice(n, 1), choice(n, 3)), choice(n, 4)), choice(n, 7)));
+  // Of two numbers, of one key twice, and of other values both terms may be something else.
+  EXPECT_NE(of_both(choice(n, 1), choice(m, 4)), in_turn(choice(n, 1), choice(m, 4)));
+  EXPECT_NE(of_both(choice(n, 4), choice(n, 4, 0.0)), in_turn(choice(n, 4), choice(n, 4, 0.0)));
+  EXPECT_NE(of_both(choice(n, 1), choice(n, 4, 2.0)), in_turn(choice(n, 1), choice(n, 4, 2.0)));
+  EXPECT_NE(of_both(choice(n, 1), n), in_turn(choice(n, 1), n));
+}
+
 TEST_F(Terms, KnowTheShapesOfRaggedTiles) {
   EXPECT_EQ(table.shape(table.element(1, 0)), (Shape{2, 3}));
   EXPECT_EQ(table.shape(table.element(1, 1)), (Shape{2, 2}));

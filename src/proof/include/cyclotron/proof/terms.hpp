@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -20,7 +21,8 @@ using TermId = std::uint32_t;
 inline constexpr TermId no_term = 0xffffffffU;  ///< Of bytes that hold no value.
 
 /// Hash-consed terms. A fused operator is the tree that it means (`multiply_add(c, a, b)` is `c + a * b`), and
-/// `a + b` is `b + a`, `a * b` is `b * a`; everything else is literal, since floating-point order is part
+/// `a + b` is `b + a`, `a * b` is `b * a`; so is `a + (b + c)` of elements that one number chooses, since b or c is 0;
+/// everything else is literal, since floating-point order is part
 /// of the meaning. Terms have no dtype but their elements'; what is made of numbers alone is taken to have
 /// one dtype in program and equations.
 class TermTable {
@@ -77,6 +79,14 @@ class TermTable {
   }
   TermId intern(const Node& node);
   TermId literal(Op op, Flags flags, std::span<const TermId> given);
+  /// `where(number == key, a, 0)`
+  struct Choice {
+    TermId number;
+    std::int64_t key;
+  };
+  [[nodiscard]] std::optional<Choice> choice(TermId id) const;
+  /// The terms of a sum of such choices of one number, by ascending keys; none of other sums.
+  [[nodiscard]] std::vector<TermId> choices(TermId sum) const;
   [[nodiscard]] std::span<const TermId> operands(const Node& node) const {
     return {node.parts.data(), node.arity};
   }
