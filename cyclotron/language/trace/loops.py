@@ -286,7 +286,7 @@ def _bound(value: object, largest: bool) -> tuple[Affine, ...]:
     help = "bounds are affine in outer indices and sizes, e.g. `range(i + 1, n)`"
     if isinstance(value, Element):
         what = "depends on data"
-        help += "; a loop that data end has the most steps there are, and `if ...: break`"
+        help += "; elements of arrays bound loops: `for k in range(row[i], row[i + 1]): s += ...`"
     elif isinstance(value, Extremum):
         what = f"is `{value}`, which is not affine"
         help = "of several bounds, the start may be the max() and the stop the min()"

@@ -88,6 +88,7 @@ class SymbolicArray(Array):
 
     name: str = "the array"
     costly = False  # whether an element takes more than a few operators
+    fixed = ""  # what it is, if nobody can write it
     operations = 1  # how many accesses and operators an element takes
     __hash__ = object.__hash__
 
@@ -591,7 +592,6 @@ class LazyArray(SymbolicArray):
         self._recorded_statements = len(active_recorder().statements)
         self.chosen: Chosen | None = None  # the arrays one of which it is in Python
         self.viewed: Tensor | None = None  # that of which it is a view in Python
-        self.fixed = ""  # what it is, if nobody can write it
         self.summed: Callable[[str], LazyArray] | None = None  # of a loop's sum: it, of terms in a dtype
         self.term_type: ScalarType | None = None  # of a loop's sum: that of its terms, in Python
         self.terms_by_data = False  # of a loop's sum: whether data choose its terms
