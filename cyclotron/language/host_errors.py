@@ -36,6 +36,16 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
     found = user_frame(error)
     if isinstance(error, RecursionError):
         return _of_recursion(found[1] if found is not None else source.span(source.node))
+    if (
+        found is not None
+        and isinstance(error, TypeError)
+        and "cannot be interpreted as an integer" in str(error)
+    ):
+        return _error(
+            "what the program computes is used as a whole number of Python's in a function that it calls",
+            found[1],
+            "Python runs the function while the kernel is compiled: write its loop in the kernel",
+        )
     is_of_kernel = found is not None and found[0].co_filename == source.file and _is_within(found[1], source)
     is_of_values = isinstance(error, OF_VALUES)
     if found is not None and is_of_values and not isinstance(error, ZeroDivisionError) and ours_raise(error):

@@ -300,3 +300,18 @@ def shifted_truths(x):
 
 def test_truth_values_are_shifted_as_numbers():
     check_against_numpy(shifted_truths, np.array([True, False]))
+
+
+def of_masks(c):
+    s = np.zeros(8)
+    for m in range(8):
+        for i in range(3):
+            if m & (1 << i):
+                s[m] += c[i]
+            if (m & (1 << i)) == 0:
+                s[m] -= 1
+    return s
+
+
+def test_bits_of_indices_are_conditions():
+    check_against_numpy(of_masks, np.array([1.0, 20, 300]))

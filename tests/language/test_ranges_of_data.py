@@ -48,6 +48,12 @@ def test_sparse_rows(function):
     np.testing.assert_allclose(cy.kernel(function)(*arguments), expected, rtol=1e-14)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int32", "uint32"])
+@pytest.mark.parametrize("function", [sparse_product, by_names])
+def test_starts_and_columns_of_other_whole_numbers(function, dtype):
+    check_against_numpy(function, STARTS.astype(dtype), COLUMNS.astype(dtype), VALUES, X)
+
+
 def until(a, counts):
     y = np.zeros(len(counts))
     for i in range(len(counts)):
@@ -99,7 +105,29 @@ def within_what_is_computed(a, counts):
     return y
 
 
-@pytest.mark.parametrize("function", [until, downwards, in_steps, of_one_number, within_what_is_computed])
+def of_counters(a, counts):
+    c = 0
+    for i in range(len(counts)):
+        if counts[i] > 0:
+            c += 1
+    y = np.zeros(4)
+    for k in range(c):
+        y[k] = a[0, k] + c
+    low = 0
+    for i in range(4):
+        if counts[i] == 0:
+            low = i
+        for k in range(low, min(i + 2, 4)):
+            y[i] += a[i, k]
+    for i, count in enumerate(counts):
+        for k in range(count):
+            y[k] -= i
+    return y
+
+
+@pytest.mark.parametrize(
+    "function", [of_counters, until, downwards, in_steps, of_one_number, within_what_is_computed]
+)
 def test_lists_of_several_lengths(function):
     check_against_numpy(function, A, COUNTS)
 
@@ -131,3 +159,19 @@ def test_rows_take_as_long_as_they_are():
     ]
     many = cy.kernel(sparse_product).compile(STARTS, np.append(COLUMNS, [0] * 60), np.ones(66), X)
     assert cycles[0] < cycles[1] == cy.run(many, backend="sim").cycles
+
+
+def test_a_function_that_loops_between_data_is_refused():
+    @cy.kernel
+    def by_function(counts):
+        return total_below(counts[0])
+
+    with pytest.raises(cy.TraceError, match=r"whole number of Python's in a function.*CYC105"):
+        by_function.compile(COUNTS)
+
+
+def total_below(n):
+    total = 0
+    for k in range(n):
+        total += k
+    return total

@@ -282,6 +282,12 @@ def of_any_axes(A, n, x):
     A[1:, n] *= 2
     A[n[:0]] = 5
     A[n] += A
+    A[n[0], n] = 2
+    A[n, n[0]] += 3
+    A[n[0], [0, 1]] = 9
+    for i in range(n[0]):
+        A[i, n] -= 1
+        A[n, i] = A[n[i], 0]
     return A, T
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy_oracle import check_against_numpy
 
 import cyclotron as cy
 
@@ -414,3 +415,15 @@ def test_what_is_chosen_takes_the_same_time_of_any_table(kernel: cy.Kernel) -> N
         program = kernel.compile(table, places)
         cycles.add(_check(program, kernel.reference(table, places)))
     assert len(cycles) == 1
+
+
+def changed_where_it_is_summed(b, places):
+    total = 0.0
+    for t in range(len(places)):
+        total += b[places[t]]
+        b[places[t]] *= 0.5
+    return total, b
+
+
+def test_what_is_summed_may_change_afterwards() -> None:
+    check_against_numpy(changed_where_it_is_summed, np.array([1.0, -2, 3, 0.5]), np.array([2, 0, 2, -1]))

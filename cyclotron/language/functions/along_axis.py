@@ -165,14 +165,14 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     """
     array, given = operand(a), materialized(operand(val))
     count = min(whole_numbers(array.shape, "the array"))
-    if array.ndim != 2 or wrap or given.shape not in ((), (count,)):
+    if array.ndim != 2 or wrap or given.shape not in ((), (1,), (count,)):
         raise unfit(
             f"`fill_diagonal` of shapes {text(array.shape)}, the array, and {text(given.shape)}, the values",
             "the array has two axes, and the values are one or as many as the diagonal has, not wrapped",
         )
     check_numbers(val, array.dtype_name)
     with inner_loop("i", count) as i:
-        array[i, i] = given.at([i] * given.ndim)
+        array[i, i] = given.at(broadcasting.along([i], given.shape))
 
 
 @contextlib.contextmanager

@@ -190,14 +190,15 @@ def scattered(array: View, key: Any, value: Any) -> None:
         _put(array, keys, value, isinstance(value, _Grown) and value.is_of(array, key))
         return
     places = [n for n, one in enumerate(keys) if is_array(one)]
-    if max(map(np.ndim, keys)) != 1:
+    if any(one is None for one in keys) or max(np.ndim(keys[n]) for n in places) != 1:
         raise trace_error(
             "CYC107",
-            f"`{array.name}` is assigned at places that are an array of several axes",
+            f"`{array.name}` is assigned at places that are an array of several axes, or beside a new axis",
             help="assign at a vector of places, e.g. `x[places] = rows`; or write a loop",
         )
-    full = all(one == slice(None) for one in keys if isinstance(one, slice))
-    if isinstance(keys[places[0]], SymbolicArray) or len(places) > 1 or not full or _numbers(keys):
+    others = [one for n, one in enumerate(keys) if n != places[0]]
+    of_whole = all(isinstance(one, slice) and one == slice(None) for one in others)
+    if not of_whole or isinstance(keys[places[0]], SymbolicArray):
         _put_each(array, keys, value)
         return
     along, given = places[0], keys[places[0]]

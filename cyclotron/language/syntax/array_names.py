@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import collections
 import copy
 from collections.abc import Collection
 from typing import TypeGuard, TypeVar
@@ -55,7 +56,7 @@ class ArrayNames:
         size = -1
         while size != (size := len(self._data)):
             self._data |= {name for name, value in stores if value is None or self.reads_data(value)}
-        self._counts: set[str] = set()  # are computed of elements of arrays
+        self._counts = self._told_by_data()  # are computed of elements of arrays
         size = -1
         while size != (size := len(self._counts)):
             self._counts |= {
@@ -67,6 +68,30 @@ class ArrayNames:
         others = {id(part) for node in by_python for part in walk(node)}
         inside = [part for node in recorded if id(node) not in others for part in walk(node)]
         self._filled |= {name for node in inside for name in _changed_by(node)} - hosts
+
+    def _told_by_data(self) -> set[str]:
+        """The names that loops take of arrays, and those of which conditions on data choose the value."""
+        names: set[str] = set()
+        assigned = collections.Counter(
+            name
+            for node in walk(self._source.node)
+            if isinstance(node, ast.Assign)
+            for name, _ in _stores(node)
+        )
+        for node in walk(self._source.node):
+            if isinstance(node, (ast.If, ast.While)) and self.reads_data(node.test):
+                parts = [*walk(node)]
+                names |= {
+                    name for part in parts if isinstance(part, ast.AugAssign) for name, _ in _stores(part)
+                }
+                own = [name for part in parts if isinstance(part, ast.Assign) for name, _ in _stores(part)]
+                names |= {name for name in own if isinstance(node, ast.If) and assigned[name] > 1}
+            elif isinstance(node, ast.For) and self.reads_data(node.iter):
+                function = self._source.meaning(node.iter.func) if isinstance(node.iter, ast.Call) else None
+                targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
+                taken = [] if function is builtins.range else targets[function is builtins.enumerate :]
+                names |= {part.id for one in taken for part in walk(one) if isinstance(part, ast.Name)}
+        return names - self._names
 
     def _filled_by(self, node: ast.AST) -> list[str]:
         """The names of arrays that a statement changes, all or in part, to data."""
@@ -115,6 +140,7 @@ class ArrayNames:
     def declare_data(self, names: Collection[str]) -> None:
         """Note that names hold numbers that loops carry, which the program computes."""
         self._data |= {*names}
+        self._counts |= {*names}
 
     def may_be_element(self, name: str) -> bool:
         """Return whether a name was assigned what is an element of an array or a part of one."""
@@ -269,6 +295,7 @@ class ArrayNames:
             for one in inside
             for part in walk(one)
             if isinstance(part, ast.Name) and not self._is_measured(one, part)
+            if not isinstance(node, ast.Subscript) or part.id not in self._subscripted
         ]
 
     def _is_measured(self, whole: ast.AST, name: ast.Name) -> bool:

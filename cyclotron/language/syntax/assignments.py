@@ -184,7 +184,10 @@ def augmented(state: RewriteState, node: ast.AugAssign) -> list[ast.stmt]:
         array = target.value
         target.value = call(state.il, "changed", [array], words(name=ast.unparse(array)))
     changed: list[ast.stmt] = [ast.AugAssign(target=target, op=node.op, value=value)]
-    if isinstance(target, ast.Name) and state.arrays.may_be_array(node.value):
+    at_places = any(
+        state.arrays.reads_data(part.slice) for part in walk(node.value) if isinstance(part, ast.Subscript)
+    )
+    if isinstance(target, ast.Name) and (at_places or state.arrays.may_be_array(node.value)):
         held = call(state.il, "computed", [name(target.id)], words(name=target.id))
         changed.append(ast.Assign(targets=[ast.Name(target.id, ast.Store())], value=held))
     return changed

@@ -211,7 +211,7 @@ def _makes_numbers(test: ast.expr, is_symbolic: Callable[[ast.expr], bool]) -> b
         if isinstance(part.op, (ast.Mod, ast.FloorDiv)):
             return is_symbolic(part.right)
         if isinstance(part.op, (ast.BitAnd, ast.BitOr, ast.BitXor)):
-            return any(isinstance(one, ast.Constant) for one in both)
+            return any(isinstance(one, ast.Constant) for one in both) or all(map(is_symbolic, both))
         return any(map(_is_fraction, both)) or (isinstance(part.op, ast.Mult) and all(map(is_symbolic, both)))
 
     return any(map(makes, ast.walk(test)))

@@ -25,6 +25,7 @@ from cyclotron.language.values.region import is_empty
 from cyclotron.language.values.scalar_type import ScalarType
 from cyclotron.language.values.source_span import here, shape_error, trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
+from cyclotron.support.dtypes import kind_of
 
 _PYTHONS = frozenset({"bool", "int64", "float64", "complex128"})
 _OF_HOST = (str, bool, int, float, complex, np.generic)
@@ -51,11 +52,12 @@ class CarriedNumber:
         self._before = value
         self._place = (here(), name)
         self._trace = trace
-        self._adopts = not all(tensor.dtype_name in _PYTHONS for tensor in trace.tensors)
         first = element(value).type
+        others = {tensor.dtype_name for tensor in trace.tensors} - _PYTHONS
+        self._adopts = any(first.kind in "bi" or kind_of(dtype) in "fc" for dtype in others)
         self.is_apart = self._place in trace.types_after
         self.has_started = not self.is_apart
-        # Without other dtypes than Python's it does not matter whether it adopts that of its neighbours.
+        # Without narrower dtypes than Python's it does not matter whether it adopts that of its neighbours.
         self.type = trace.types_after.get(self._place, ScalarType(first.dtype, first.weak and self._adopts))
         if self.is_apart:
             dtype = self.type.dtype

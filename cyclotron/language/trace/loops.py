@@ -14,9 +14,10 @@ from cyclotron.language.values.array import SymbolicArray
 from cyclotron.language.values.condition import Condition, Extremum, OfIndices, Piecewise, nonzero, not_affine
 from cyclotron.language.values.condition import condition as condition_of
 from cyclotron.language.values.host_arrays import captured
-from cyclotron.language.values.nodes import Element
-from cyclotron.language.values.operations import whole_number
+from cyclotron.language.values.nodes import Element, retyped
+from cyclotron.language.values.operations import element, whole_number
 from cyclotron.language.values.region import is_empty
+from cyclotron.language.values.scalar_type import ScalarType
 from cyclotron.language.values.source_span import trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
 from cyclotron.support.errors import CyclotronError, InternalError
@@ -247,12 +248,14 @@ def bound(value: Any) -> Any:
     TraceError
         CYC102 if it is none.
     """
+    if isinstance(value, (Extremum, Piecewise)):
+        return element(value)
     if not isinstance(value, (Element, SymbolicArray)):
         return _bound(value, largest=True)[0]
     if isinstance(value, SymbolicArray) and value.shape:
         what = "an array"
     elif value.dtype.kind in "iu":
-        return whole_number(value)
+        return retyped(whole_number(value), ScalarType("int64", True))
     else:
         what = f"a number of dtype {value.dtype}"
     raise trace_error(
