@@ -82,11 +82,11 @@ Expected<std::int64_t, Unfit> runs_within(const std::vector<Instruction>& code,
   return result;
 }
 
-/// The loops of a class that the exit plan ends, each run one after the other; none where it has no such EXIT.
+/// The loops of a class that the exit plan ends; none where it has no such EXIT. Classes run them in the order of time, so
+/// that as many runs are the same ones, whichever are written out.
 Expected<std::vector<ExitLoop>, Unfit> exit_loops(const Program& program, const PeClass& pe_class,
                                                   ExitPlanId plan) {
   std::vector<OpenBlock> open;
-  std::set<std::size_t> around;  // The innermost ones around such loops.
   std::size_t variable = program.grid.size();
   std::vector<ExitLoop> result;
   for (std::size_t at = 0; at < pe_class.code.size(); ++at) {
@@ -101,9 +101,8 @@ Expected<std::vector<ExitLoop>, Unfit> exit_loops(const Program& program, const 
     } else if (const auto* exit = std::get_if<Exit>(&action); exit != nullptr && exit->plan == plan) {
       if (open.empty() || !open.back().is_loop || !std::holds_alternative<End>(pe_class.code[at + 1].action))
         return Unfit{at, "is an exit that is not at the end of a loop"};
-      const bool alone = open.size() == 1 || around.insert(open[open.size() - 2].at).second;
-      const bool apart = result.empty() || result.back().begin != open.back().at;
-      if (!alone || !apart) return Unfit{at, "is a second exit of one ending"};
+      if (!result.empty() && result.back().begin == open.back().at)
+        return Unfit{at, "is a second exit of one ending"};
       const auto runs = runs_within(pe_class.code, open, at);
       if (!runs) return runs.error();
       result.push_back(
@@ -413,7 +412,9 @@ struct Common {
   std::optional<Unfit> add(const PeClass& pe_class, const std::vector<ExitLoop>& loops) {
     std::int64_t own_runs = 0;
     for (const ExitLoop& loop : loops) {
-      own_runs += loop.runs;
+      if (__builtin_add_overflow(own_runs, loop.runs, &own_runs) ||
+          own_runs > most_iterations / std::max<std::int64_t>(widest.steps, 1))
+        return Unfit{loop.exit, "is an exit of a loop that runs too often"};
       Uniformity same(pe_class, loop);
       if (auto unfit = same.collect()) return unfit;
       iterations = {std::max(iterations.first, same.iterations.first),

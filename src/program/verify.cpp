@@ -190,7 +190,7 @@ void check_endings(const Program& program, const Path& root) {
     require_range(plan.first, -number_limit, number_limit, Path(here, "first"));
     require_range(plan.last, plan.first, number_limit, Path(here, "last"));
     require_range(plan.period, 1, number_limit, Path(here, "period"));
-    require_range(plan.runs, 0, number_limit, Path(here, "runs"));
+    require_range(plan.runs, 0, most_iterations / std::max<std::int64_t>(plan.steps, 1), Path(here, "runs"));
   }
   const Path classes(root, "classes");
   for (std::size_t e = 0; e < program.exit_plans.size(); ++e) {

@@ -175,3 +175,44 @@ def total_below(n):
     for k in range(n):
         total += k
     return total
+
+
+def shortest_paths(starts, columns, lengths):
+    """Bellman and Ford's."""
+    distance = np.full(len(starts) - 1, 100.0)
+    distance[0] = 0
+    changed = True
+    while changed:
+        changed = False
+        for u in range(len(starts) - 1):
+            for k in range(starts[u], starts[u + 1]):
+                if distance[u] + lengths[k] < distance[columns[k]]:
+                    distance[columns[k]] = distance[u] + lengths[k]
+                    changed = True
+    return distance
+
+
+def three_whiles(starts, columns):
+    total = 0
+    k = starts[0]
+    while k < starts[1]:
+        m = starts[0]
+        while m < starts[1]:
+            o = starts[0]
+            while o < starts[1]:
+                total += columns[o]
+                o += 1
+            m += 1
+        k += 1
+    return total
+
+
+GRAPH = np.cumsum([0, 3, 2, 1, 0]), np.array([1, 2, 3, 2, 3, 3])
+
+
+@pytest.mark.parametrize("function", [shortest_paths, three_whiles])
+def test_loops_inside_others_take_the_steps_that_data_tell(function):
+    arguments = (*GRAPH, np.array([1.0, 5, 9, 1, 4, 1])) if function is shortest_paths else GRAPH
+    check_against_numpy(function, *arguments)
+    program = cy.kernel(function).compile(*arguments)
+    assert cy.run(program, backend="sim").cycles < 100_000  # a bound is a million steps

@@ -254,6 +254,8 @@ struct ExitPlan {
 };
 /// The most of a program.
 inline constexpr std::size_t most_exit_plans = 8;
+/// Of a loop that may end early, in all its runs together.
+inline constexpr std::int64_t most_iterations = std::int64_t{1} << 62;
 
 struct Program {
   std::string kernel;
