@@ -216,3 +216,24 @@ def test_loops_inside_others_take_the_steps_that_data_tell(function):
     check_against_numpy(function, *arguments)
     program = cy.kernel(function).compile(*arguments)
     assert cy.run(program, backend="sim").cycles < 100_000  # a bound is a million steps
+
+
+def bounds_that_change(starts):
+    total = 0
+    low, high = starts[0], starts[1]
+    for k in range(low, high):
+        low += 1
+        high = high - 1
+        starts[1] = 1
+        total += k + low * high
+    for j in range(2):
+        for k in range(starts[j], starts[j] + 2):
+            starts[j] += 3
+            total += k
+            k = 7
+            total += k
+    return total, low, high, starts
+
+
+def test_bounds_are_those_before_the_loop():
+    check_against_numpy(bounds_that_change, np.array([1, 4]))

@@ -297,6 +297,19 @@ def test_parts_at_vectors_of_places_are_assigned(places):
     check_against_numpy(of_any_axes, A, np.array(places), A[1])
 
 
+def by_themselves(A, n):
+    n[n] = n[::-1]
+    n[abs(n)] += n
+    n[n % 4] = 0
+    A[A[:, 0].astype("int64") % 4] = A[::-1]
+    A[A[0].astype("int64") % 4, A[1].astype("int64") % 4] = A[2]
+    return A, n
+
+
+def test_places_are_those_before_the_assignment():
+    check_against_numpy(by_themselves, np.arange(16.0).reshape(4, 4) % 5, np.array([2, 0, 3, 1]))
+
+
 def put_rows(A, n):
     A[n] = -1
     return A

@@ -205,8 +205,7 @@ def scattered(array: View, key: Any, value: Any) -> None:
     if len(given):
         _check_integers(np.asarray(given).dtype, array.name)
     check_numbers(value, array.dtype_name)
-    values = operand(value)
-    values = materialized(values.copy() if held_tensor(values) is array.tensor else values)
+    values = _as_it_is(operand(value), array)
     last = values.ndim - (array.ndim - along)
     shape = tuple(len(given) if n == along else size for n, size in enumerate(array.shape))
     broadcasting.check_fits(values.shape, shape)
@@ -219,7 +218,7 @@ def scattered(array: View, key: Any, value: Any) -> None:
 
 def _put_each(array: View, keys: Sequence[Any], value: Any) -> None:
     """Assign to what is at each of several places in turn: of several at one place the last stays."""
-    places = {n: operand(one) for n, one in enumerate(keys) if _is_data(one)}
+    places = {n: _as_it_is(operand(one), array) for n, one in enumerate(keys) if _is_data(one)}
     (count,) = whole_numbers(broadcasting.broadcast([one.shape for one in places.values()]), "the indices")
     chosen = sorted([*places, *_numbers(keys)])
     sizes = iter(array[tuple(slice(None) if n in places else one for n, one in enumerate(keys))].shape)
@@ -233,7 +232,7 @@ def _put_each(array: View, keys: Sequence[Any], value: Any) -> None:
     check_numbers(value, array.dtype_name)
     given = operand(value)
     broadcasting.check_fits(given.shape, (*others[:first], count, *others[first:]))
-    given = materialized(given.copy() if held_tensor(given) is array.tensor else given)
+    given = _as_it_is(given, array)
     along = first - (len(others) + 1 - given.ndim)
     with inner_loop("place", count) as number:
         each = [
@@ -377,6 +376,11 @@ def _is_symbolic_number(key: Any) -> bool:
 
 def _is_data(key: Any) -> bool:
     return is_array(key) or is_place(key)
+
+
+def _as_it_is(value: SymbolicArray, changed: View) -> SymbolicArray:
+    """A value that stays while an array changes."""
+    return materialized(value.copy() if held_tensor(value) is changed.tensor else value)
 
 
 def _numbers(keys: Sequence[Any]) -> list[int]:
