@@ -43,7 +43,7 @@ from cyclotron.interop.timeloop import from_timeloop
 from cyclotron.interop.torch import from_torch
 from cyclotron.kernel import Kernel, kernel
 from cyclotron.language.functions import debug, random
-from cyclotron.language.functions.along_axis import fill_diagonal, put_along_axis, take_along_axis
+from cyclotron.language.functions.along_axis import put_along_axis, take_along_axis
 from cyclotron.language.functions.attributes import imag, ndim, real, shape, size, transpose
 from cyclotron.language.functions.compositions import (
     allclose,
@@ -174,7 +174,7 @@ from cyclotron.language.functions.joining import (
     vsplit,
     vstack,
 )
-from cyclotron.language.functions.matrices import cross, inner, kron, matmul, vdot
+from cyclotron.language.functions.matrices import cross, fill_diagonal, inner, kron, matmul, vdot
 from cyclotron.language.functions.ordering import argsort, median, sort
 from cyclotron.language.functions.rearrangement import (
     concatenate,

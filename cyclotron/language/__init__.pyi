@@ -1,7 +1,7 @@
 # Made by tools/checks/public_names.py from the package.
 from cyclotron.language import il
 from cyclotron.language.functions import linalg
-from cyclotron.language.functions.along_axis import fill_diagonal, put_along_axis, take_along_axis
+from cyclotron.language.functions.along_axis import put_along_axis, take_along_axis
 from cyclotron.language.functions.attributes import imag, ndim, real, shape, size, transpose
 from cyclotron.language.functions.compositions import (
     allclose,
@@ -128,7 +128,7 @@ from cyclotron.language.functions.joining import (
     vsplit,
     vstack,
 )
-from cyclotron.language.functions.matrices import cross, inner, kron, matmul, vdot
+from cyclotron.language.functions.matrices import cross, fill_diagonal, inner, kron, matmul, vdot
 from cyclotron.language.functions.ordering import argsort, median, sort
 from cyclotron.language.functions.rearrangement import (
     concatenate,

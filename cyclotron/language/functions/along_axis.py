@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
-from cyclotron.language.trace.loops import loop
-from cyclotron.language.trace.trace import active_trace
+from cyclotron.language.trace.loops import inner_loop
 from cyclotron.language.values import broadcasting
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import (
@@ -128,63 +126,6 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
         put = materialized(put.copy())
     with inner_loop("place", places.shape[at]) as number:
         array[...] = _put_one(array, places, put, shape, along, number)
-
-
-@numpy_function(np.fill_diagonal)
-def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """Assign the diagonal of a matrix, as NumPy's.
-
-    Parameters
-    ----------
-    a : ndarray
-        Of two axes; changed in place.
-    val : scalar or vector
-        One number, or one for each element of the diagonal.
-    wrap : bool
-        False: the diagonal of a tall matrix does not start again below itself.
-
-    Returns
-    -------
-    None
-        `a` is assigned.
-
-    Raises
-    ------
-    ShapeError
-        CYC122 of arrays with other axes, wrapped diagonals, and vectors of other lengths.
-
-    Examples
-    --------
-    >>> @cy.kernel
-    ... def f(x):
-    ...     y = x.copy()
-    ...     np.fill_diagonal(y, 0)
-    ...     return y
-    >>> f(np.array([[1, 2], [3, 4]])).tolist()
-    [[0, 2], [3, 0]]
-    """
-    array, given = operand(a), materialized(operand(val))
-    count = min(whole_numbers(array.shape, "the array"))
-    if array.ndim != 2 or wrap or given.shape not in ((), (1,), (count,)):
-        raise unfit(
-            f"`fill_diagonal` of shapes {text(array.shape)}, the array, and {text(given.shape)}, the values",
-            "the array has two axes, and the values are one or as many as the diagonal has, not wrapped",
-        )
-    check_numbers(val, array.dtype_name)
-    with inner_loop("i", count) as i:
-        array[i, i] = given.at(broadcasting.along([i], given.shape))
-
-
-@contextlib.contextmanager
-def inner_loop(name: str, count: Any) -> Iterator[Affine]:
-    """A loop that is a function's, whose index is none of the kernel's."""
-    trace = active_trace()
-    trace.calls.append(name)
-    try:
-        with loop(name, count) as number:
-            yield number
-    finally:
-        trace.calls.pop()
 
 
 def _checked(

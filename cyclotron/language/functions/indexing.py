@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from cyclotron.language.functions import elementwise as f
-from cyclotron.language.functions.along_axis import inner_loop, neutral, summed
+from cyclotron.language.functions.along_axis import neutral, summed
 from cyclotron.language.functions.forms import at_axis, with_axes
 from cyclotron.language.functions.joining import stack
 from cyclotron.language.functions.refusals import unfit
+from cyclotron.language.trace.loops import inner_loop
 from cyclotron.language.values import broadcasting, dispatch
 from cyclotron.language.values.affine import Affine, Constraint, Index
 from cyclotron.language.values.array import (
@@ -221,12 +222,9 @@ def _put_each(array: View, keys: Sequence[Any], value: Any) -> None:
     places = {n: _as_it_is(operand(one), array) for n, one in enumerate(keys) if _is_data(one)}
     (count,) = whole_numbers(broadcasting.broadcast([one.shape for one in places.values()]), "the indices")
     chosen = sorted([*places, *_numbers(keys)])
-    sizes = iter(array[tuple(slice(None) if n in places else one for n, one in enumerate(keys))].shape)
-    others = [
-        size
-        for n, size in ((n, next(sizes)) for n in range(len(keys)) if n not in _numbers(keys))
-        if n not in places
-    ]
+    part = array[tuple(slice(None) if n in places else one for n, one in enumerate(keys))]
+    kept = [n for n in range(len(keys)) if n not in _numbers(keys)]
+    others = [size for n, size in zip(kept, part.shape, strict=True) if n not in places]
     together = chosen == [*range(chosen[0], chosen[-1] + 1)]
     first = chosen[0] if together else 0
     check_numbers(value, array.dtype_name)

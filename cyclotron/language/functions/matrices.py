@@ -17,16 +17,64 @@ from cyclotron.language.functions.reductions import sum as sum_of
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.functions.search import arange, argmax
+from cyclotron.language.trace.loops import inner_loop
+from cyclotron.language.values import broadcasting
 from cyclotron.language.values.array import SymbolicArray, combine, materialized, operand
 from cyclotron.language.values.broadcasting import text, whole_numbers
 from cyclotron.language.values.host_arrays import constant
 from cyclotron.language.values.operations import cast
 from cyclotron.language.values.operators import named_dtype
 from cyclotron.language.values.scalar_type import check_accumulator, check_storable
+from cyclotron.language.values.scalars import check_numbers
 from cyclotron.support.dtypes import kind_of
 
 _MOST = 32
 """Rows of matrices that `solve` and its likes take: each row is a step of the program."""
+
+
+@numpy_function(np.fill_diagonal)
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """Assign the diagonal of a matrix, as NumPy's.
+
+    Parameters
+    ----------
+    a : ndarray
+        Of two axes; changed in place.
+    val : scalar or vector
+        One number, or one for each element of the diagonal.
+    wrap : bool
+        False: the diagonal of a tall matrix does not start again below itself.
+
+    Returns
+    -------
+    None
+        `a` is assigned.
+
+    Raises
+    ------
+    ShapeError
+        CYC122 of arrays with other axes, wrapped diagonals, and vectors of other lengths.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     y = x.copy()
+    ...     np.fill_diagonal(y, 0)
+    ...     return y
+    >>> f(np.array([[1, 2], [3, 4]])).tolist()
+    [[0, 2], [3, 0]]
+    """
+    array, given = operand(a), materialized(operand(val))
+    count = min(whole_numbers(array.shape, "the array"))
+    if array.ndim != 2 or wrap or given.shape not in ((), (1,), (count,)):
+        raise unfit(
+            f"`fill_diagonal` of shapes {text(array.shape)}, the array, and {text(given.shape)}, the values",
+            "the array has two axes, and the values are one or as many as the diagonal has, not wrapped",
+        )
+    check_numbers(val, array.dtype_name)
+    with inner_loop("i", count) as i:
+        array[i, i] = given.at(broadcasting.along([i], given.shape))
 
 
 @numpy_function(np.matmul, role="whole arrays")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any
@@ -74,6 +75,18 @@ class loop(_Block):  # noqa: N801 (reads as a statement)
         if self._once:
             self._trace.once.add(self._index)
         return self._value
+
+
+@contextlib.contextmanager
+def inner_loop(name: str, count: Any) -> Iterator[Affine]:
+    """A loop that is a function's, whose index is none of the kernel's."""
+    trace = active_trace()
+    trace.calls.append(name)
+    try:
+        with loop(name, count) as number:
+            yield number
+    finally:
+        trace.calls.pop()
 
 
 class where(_Block):  # noqa: N801
