@@ -11,9 +11,9 @@ namespace cyclotron::driver {
 
 namespace {
 
-/// Operations of integer sets for all other orders on one PE, where the first is refused: about a second. They rarely
-/// help.
-constexpr unsigned long most_operations_of_other_orders = 8'000'000;
+/// Operations of integer sets for all other orders on one PE, where the first is refused: a quarter of a second. They
+/// rarely help.
+constexpr unsigned long most_operations_of_other_orders = 2'000'000;
 
 /// The candidates, in order, for one schedule that leaves things open. Link maps and rings may lead straight to PEs that
 /// are several hops away on a mesh; where they do not, their links between neighbours may serve. Wavefronts come last,

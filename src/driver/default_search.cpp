@@ -31,7 +31,8 @@ namespace {
 constexpr std::size_t candidates_of_one = 600, least_candidates = 4, most_candidates = 24;
 /// At most so many where even one PE takes long to analyse.
 constexpr std::size_t least_candidates_of_long = 2;
-/// A kernel whose candidates cost so much, and that takes so few cycles, gains less by a search than that takes.
+/// A kernel whose candidates cost so much, and that takes so few cycles, gains less by a search than that takes: in
+/// proportion, where they cost more.
 constexpr std::size_t long_kernel = 900;
 constexpr double few_cycles = 300;
 /// One whose candidates cost so much runs on one PE first: that costs less, and tells what is worth to be tried.
@@ -43,11 +44,13 @@ constexpr unsigned long most_operations_of_one_pe = 8'000'000, most_operations_o
 constexpr unsigned long most_operations_without_one_pe = 12'000'000;
 /// The same where no default compiles, of any kernel.
 constexpr std::size_t most_in_need = 64;
-/// Of one placement: other orders of time rarely help.
-constexpr std::size_t most_of_one = 3;
+/// Of one placement: other orders of time rarely help. The third is a wavefront, which of 32 long kernels that run on
+/// one PE helped two.
+constexpr std::size_t most_of_one = 3, most_of_one_long = 2;
 constexpr auto no_limit = std::numeric_limits<std::size_t>::max();
-/// Operations of integer sets for all that is tried where nothing else compiles: about a second.
-constexpr unsigned long most_operations_in_need = 10'000'000;
+/// Operations of integer sets for all that is tried where nothing else compiles: about a second, and half of that where
+/// as much was tried before.
+constexpr unsigned long most_operations_in_need = 10'000'000, most_operations_in_need_of_costly = 5'000'000;
 /// Placements whose values have to pass PEs on long ways, and operations for each: they have more to analyse.
 constexpr std::size_t most_routed = 4, most_routed_of_long = 2;
 constexpr unsigned long most_operations_of_routes = 8'000'000;
@@ -185,7 +188,15 @@ class DefaultSearch {
     Refusal refusal;
   };
 
-  [[nodiscard]] bool is_worth_it(double cycles) const { return cost_ < long_kernel || cycles >= few_cycles; }
+  [[nodiscard]] bool is_worth_it(double cycles) const {
+    return cost_ < long_kernel ||
+           cycles >= few_cycles * static_cast<double>(cost_) / static_cast<double>(long_kernel);
+  }
+
+  /// Of time, for one placement.
+  [[nodiscard]] std::size_t orders() const {
+    return cost_ >= long_kernel && has_one_pe_ ? most_of_one_long : most_of_one;
+  }
 
   /// The first that compiles: of those that promise far more than the usual default, of the defaults, or of all.
   void find_first() {
@@ -209,7 +220,7 @@ class DefaultSearch {
   }
 
   /// A value that is late in one order rarely is in time in another, and each takes a second.
-  [[nodiscard]] std::size_t orders_of_routes() const { return is_very_long_ ? 1 : most_of_one; }
+  [[nodiscard]] std::size_t orders_of_routes() const { return is_very_long_ ? 1 : orders(); }
 
   /// True where a placement compiles, other than one PE for a costly kernel.
   [[nodiscard]] bool is_found() const { return choices_.size() > (has_one_pe_ ? 1 : 0); }
@@ -217,7 +228,7 @@ class DefaultSearch {
   void try_defaults() {
     for (const auto& placement : placements_.defaults) {
       if (is_found() || !is_promising(placement)) return;
-      try_placement(placement, cost_ < long_kernel ? no_limit : most_of_one);
+      try_placement(placement, cost_ < long_kernel ? no_limit : orders());
       if (is_found() || !is_far(placement)) continue;
       const poly::EffortLimit limit(operations_of_routes());
       try_order(placement, orders_of_routes(), true);
@@ -232,13 +243,13 @@ class DefaultSearch {
     const poly::EffortLimit limit(most_operations);
     // Its estimate may have been far too large: iterations may follow each other as waves do.
     if (placements_.defaults.front().least < best_time())
-      try_placement(placements_.defaults.front(), most_of_one);
+      try_placement(placements_.defaults.front(), orders());
     const auto most = tried() + budget_;
     for (const bool again : {false, true}) {
       for (const auto& placement : rest) {
         if (tried() >= most) break;
         if (is_promising(placement) && (again || !is_part_refused(placement, false)))
-          try_placement(placement, most_of_one);
+          try_placement(placement, orders());
       }
     }
     try_one_pe();
@@ -246,7 +257,7 @@ class DefaultSearch {
     for (const auto& placement : rest) {
       if (tried() >= most || chances == 0) break;
       if (tried_.contains(key(placement)) || hope(placement) >= by_chance * best_time()) continue;
-      try_placement(placement, most_of_one);
+      try_placement(placement, orders());
       --chances;
     }
   }
@@ -273,7 +284,7 @@ class DefaultSearch {
 
   void try_one_pe() {
     const auto* one = one_pe();
-    if (one != nullptr && is_promising(*one)) try_placement(*one, most_of_one);
+    if (one != nullptr && is_promising(*one)) try_placement(*one, orders());
   }
 
   void try_one_pe_within(unsigned long operations) {
@@ -327,7 +338,8 @@ class DefaultSearch {
 
   /// The defaults with all that is legal: in need.
   void try_turns() {
-    const poly::EffortBudget budget(most_operations_in_need);
+    const poly::EffortBudget budget(cost_ < costly_kernel ? most_operations_in_need
+                                                          : most_operations_in_need_of_costly);
     for (const auto& placement : placements_.defaults) {
       if (!is_far(placement)) continue;
       for (const auto way : {dataflow::Relays::routed, dataflow::Relays::routed_in_turns}) {
@@ -342,7 +354,7 @@ class DefaultSearch {
   void try_others(std::size_t most, const Condition& condition) {
     for (const auto& placement : placements_.others) {
       if (is_found() || tried() >= most) return;
-      if (condition(placement)) try_placement(placement, most_of_one);
+      if (condition(placement)) try_placement(placement, orders());
     }
   }
 
@@ -351,7 +363,7 @@ class DefaultSearch {
     const auto before = choices_.size();
     if (const auto* other = inwards(placement)) {
       if (tried_.contains(key(*other))) return;
-      try_order(*other, std::min(most, most_of_one));
+      try_order(*other, std::min(most, orders()));
     }
     if (choices_.size() == before) try_order(placement, most);
   }
@@ -422,7 +434,7 @@ class DefaultSearch {
     const poly::EffortLimit limit(most_operations_inwards);
     for (const auto& [cycles, inwards, routed] : hopes | std::views::take(most_inwards)) {
       if (cycles >= best) break;
-      try_order(*inwards, most_of_one, routed);
+      try_order(*inwards, orders(), routed);
       if (choices_.back().cycles) best = std::min(best, static_cast<double>(*choices_.back().cycles));
     }
   }

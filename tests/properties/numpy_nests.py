@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import numpy as np
-from numpy_values import DTYPES, UNARY, WEIGHTS, Expressions, Program, array_text, number
+from numpy_values import DTYPES, LATER, UNARY, WEIGHTS, Expressions, Program, array_text, number
 
 
 class Nest:
@@ -34,7 +34,13 @@ class Nest:
             self.tests.append("up")
         if w.on("accumulators", 0.4):
             kind = rng.choice(["0", "0.0", "1", "1.0"])
-            lines += [pad + f"s0 = {kind}", pad + self.head("k", self.range("k", self.indices))]
+            told = self.told() if w.on("ranges of data", 0.7) else None
+            head = self.head("k", self.range("k", self.indices))
+            if told is not None:
+                self.leave("k")
+                self.head("k", "range(3)")
+                head = f"for k in {told}:"
+            lines += [pad + f"s0 = {kind}", pad + head]
             lines.append(pad + f"    s0 {rng.choice(['+=', '-='])} {self.element(1)}")
             self.leave("k")
             self.tests.append("s0 > 0")
@@ -114,6 +120,16 @@ class Nest:
             return f"range({size})"
         return rng.choice(choices)
 
+    def told(self) -> str | None:
+        """A range inside range(3) that data tell."""
+        w, rng = self.writer, self.rng
+        names = [name for name in w.arrays() if w.env[name].dtype.kind in "iu"]
+        ends = [self.access(rng.choice(names)) for _ in range(2)] if names else [None]
+        if None in ends:
+            return None
+        first, last = (f"{one} % {n}" for one, n in zip(ends, (3, 4), strict=True))
+        return rng.choice([f"range({last})", f"range({first}, 3)", f"range({first}, {last})"])
+
     def affine(self) -> str:
         rng = self.rng
         if not self.indices or self.writer.chance(0.12):
@@ -143,6 +159,17 @@ class Nest:
             if inside:
                 return f"{name}[{', '.join(keys)}]"
         return None
+
+    def placed(self, table: str | None = None) -> str | None:
+        """An element, of some vector, at a place that data tell."""
+        w, rng = self.writer, self.rng
+        names = [name for name in w.arrays() if w.env[name].dtype.kind in "iu"]
+        tables = [table] if table else [name for name in w.vectors() if w.env[name].size]
+        place = self.access(rng.choice(names)) if names and tables else None
+        if place is None:
+            return None
+        table = rng.choice(tables)
+        return f"{table}[{place} % {w.env[table].size}]"
 
     def read(self) -> str:
         names = self.writer.arrays()
@@ -227,7 +254,7 @@ class Nest:
         ]
         kinds += [
             name
-            for name in ("functions", "rounding", "where", "sums of tests", "powers", "casts")
+            for name in ("functions", "rounding", "where", "sums of tests", "powers", "casts", *LATER[:2])
             if name in w.features
         ]
         kind = rng.choice(kinds)
@@ -253,6 +280,10 @@ class Nest:
             return f"cy.where({self.data_test()}, {a}, {self.element(0)})"
         if kind == "powers":
             return f"({a}) ** {rng.choice(['2', '3', '2.0', '0.5'])}"
+        if kind == "bits":
+            return f"({a} {rng.choice(['<<', '>>', '&', '|', '^'])} {self.element(0)})"
+        if kind == "places by data":
+            return self.placed() or a
         if kind == "casts":
             return f"cy.cast({a}, {rng.choice(DTYPES)!r})"
         if kind == "sums of tests":
@@ -267,6 +298,8 @@ class Nest:
         place = self.access(self.assigned)
         if place is None:
             place = self.assigned + "[" + ", ".join("0" * w.env[self.assigned].ndim) + "]"
+        if w.env[self.assigned].ndim == 1 and w.on("places by data", 0.4):
+            place = self.placed(self.assigned) or place
         if w.chance(0.25):
             return [f"{place} -= {self.read()}"]
         operator = rng.choice(["=", "=", "+=", "-=", "+=", "*="])

@@ -39,6 +39,8 @@ class Writer(Expressions):
         kind = rng.random()
         if arrays and self.on("masked stores", 0.3):
             return self.masked(rng.choice(arrays))
+        if arrays and self.on("places by data", 0.3):
+            return self.scattered(rng.choice(arrays))
         often = ("helpers", "containers", "norms", "joined", "rounding")
         calls = [name for name in often if self.on(name, 0.25)]
         if arrays and calls:
@@ -83,6 +85,18 @@ class Writer(Expressions):
         self.assigned.add(name)
         test = self.rng.choice([f"{name} > 0", f"cy.isnan({name})", f"{name} == {self.scalar()}"])
         return self.add(f"{name}[{test}] = {self.scalar()}")
+
+    def scattered(self, name: str) -> bool:
+        """Elements or rows of an array are assigned, or added to, at the places that data tell."""
+        places = self.places(self.env[name].shape[0])
+        if places is None:
+            return False
+        target = f"{name}[{places}]"
+        value = self.fitted(np.shape(self.value(target)))
+        self.assigned.add(name)
+        if self.chance(0.4):
+            return self.add(f"np.add.at({name}, {places}, {value})")
+        return self.add(f"{target} {self.rng.choice(['=', '=', '+=', '*='])} {value}")
 
     def target(self, name: str) -> str:
         part = self.part_of(name)

@@ -58,7 +58,12 @@ FEATURES = (
     "joined",  # r_, full of data, full_like, linspace
     "masked stores",  # u[u > 0] = 1
     "arrays of NumPy",  # y = np.zeros(3), np.zeros_like(u), np.array(u)
+    "bits",  # <<, >>, &, |, ^ of integers
+    "places by data",  # u[n % 3], y[n % 3] = v, np.add.at(y, n % 3, v)
+    "ranges of data",  # for k in range(n[i] % 3)
 )
+# What a program has of these is drawn last: seeds of searches without them keep their programs.
+LATER = FEATURES[FEATURES.index("bits") :]
 # Functions that kernels call, and their arguments: arrays like the first, or as they are written.
 HELPERS = {
     "smoothed(x)": "    return (x + cy.roll(x, 1)) / 2",
@@ -169,7 +174,9 @@ class Expressions:
     def __init__(self, rng: random.Random, without: frozenset[str]) -> None:
         self.rng = rng
         share = rng.choice([0.2, 0.35, 0.5])
-        self.features = {name for name in FEATURES if rng.random() < share and name not in without}
+        early = [name for name in FEATURES if name not in LATER]
+        self.features = {name for name in early if rng.random() < share and name not in without}
+        self.features |= {name for name in LATER if name not in without and rng.random() < share}
         if not self.features & {"nests", "time loops"}:
             self.features |= {"nests"} - without if rng.random() < 0.3 else set()
         self.lines: list[str] = []
@@ -435,7 +442,8 @@ class Expressions:
         kind = getattr(found, "dtype", np.dtype(type(found) if found is not None else float)).kind
         out = {"rounding"} if kind == "c" else set()
         out |= set() if shape else {"reductions", "along axes", "shifts", "products", "new arrays"}
-        out |= set() if shape else {"helpers", "norms", "joined"}
+        out |= set() if shape else {"helpers", "norms", "joined", "places by data"}
+        out |= set() if kind in "biu" else {"bits"}
         makers += [
             maker for name, maker in self.makers().items() if name in self.features - out for _ in range(2)
         ]
@@ -463,6 +471,8 @@ class Expressions:
             "norms": self.norm,
             "functions by name": self.by_name,
             "joined": self.joined,
+            "bits": self.bits,
+            "places by data": self.gathered,
         }
 
     def arithmetic(self, a: str, shape: tuple[int, ...]) -> str:
@@ -689,6 +699,39 @@ class Expressions:
         if len(shape) == 1:
             choices += [f"np.r_[{a}, {self.scalar()}]", f"np.r_[{self.scalar()}, {a}, {a}]"] * 2
         return self.rng.choice(choices)
+
+    def bits(self, a: str, shape: tuple[int, ...]) -> str:
+        b = self.rng.choice(["1", "2", "3", self.fitted(shape)])
+        if self.chance(0.25):
+            names = ["left_shift", "right_shift", "bitwise_and", "bitwise_or", "bitwise_xor"]
+            return f"np.{self.rng.choice(names)}({a}, {b})"
+        if self.chance(0.15):
+            return f"({self.rng.choice(['1', '2'])} << ({a} % 8))"
+        return f"({a} {self.rng.choice(['<<', '>>', '&', '|', '^'])} {b})"
+
+    def places(self, size: int) -> str | None:
+        """Places of an axis that data tell, each inside it, negative ones at times."""
+        whole = [
+            name
+            for name in self.vectors()
+            if self.env[name].dtype.kind in "iu" and self.env[name].size and name not in self.hidden
+        ]
+        if not whole or not size:
+            return None
+        name = self.rng.choice(whole)
+        low = f" - {self.rng.randint(1, size)}" if self.chance(0.2) else ""
+        return f"{name} % {size}{low}"
+
+    def gathered(self, a: str, shape: tuple[int, ...]) -> str:
+        """Elements of an array, or rows, at the places that data tell."""
+        axis = self.rng.randrange(len(shape))
+        places = self.places(shape[axis])
+        if places is None:
+            return f"({a} + {self.fitted(shape)})"
+        keys = [":" if self.chance(0.5) or not n else str(self.rng.randrange(n)) for n in shape]
+        keys[axis] = places
+        text = f"{a}[{', '.join(keys[: axis + 1] if self.chance(0.5) else keys)}]"
+        return self.rng.choice([text, text, f"({text} * 2)", f"cy.sum({text})"])
 
     def test(self) -> str:
         """A condition on data, of one truth value."""
