@@ -11,9 +11,10 @@ namespace cyclotron::driver {
 
 namespace {
 
-/// Operations of integer sets for all other orders on one PE, where the first is refused: a quarter of a second. They
-/// rarely help.
-constexpr unsigned long most_operations_of_other_orders = 2'000'000;
+/// Operations of integer sets on one PE, where the first candidate is refused, for the other places of indices that
+/// equations lack: about a second; and for all other orders, which rarely help: a quarter of that.
+constexpr unsigned long most_operations_of_other_places = 8'000'000,
+                        most_operations_of_other_orders = 2'000'000;
 
 /// The candidates, in order, for one schedule that leaves things open. Link maps and rings may lead straight to PEs that
 /// are several hops away on a mesh; where they do not, their links between neighbours may serve. Wavefronts come last,
@@ -27,6 +28,7 @@ std::vector<Candidate> candidates(const recurrence::System& system, const schedu
   const auto completions = schedule::completions(system, schedule, orders);
   add(completions.front(), dataflow::FreeIndexPlacement::where_read);
   add(completions.front(), dataflow::FreeIndexPlacement::zero);
+  if (schedule.space_indices.empty()) add(completions.front(), dataflow::FreeIndexPlacement::in_statement);
   std::vector rest(completions.begin() + 1, completions.end());
   const auto wavefronts = schedule::wavefronts(system, schedule);
   rest.insert(orders == schedule::Orders::likely ? rest.begin() : rest.end(), wavefronts.begin(),
@@ -37,9 +39,14 @@ std::vector<Candidate> candidates(const recurrence::System& system, const schedu
 
 /// True where the candidate would be compiled as one before it was.
 bool is_repeated(const Candidate& candidate, const recurrence::System& system) {
-  if (candidate.free_indices != dataflow::FreeIndexPlacement::zero) return false;
-  const auto matters = attempt([&] { return dataflow::free_index_matters(system); });
-  return matters && !*matters;
+  using enum dataflow::FreeIndexPlacement;
+  const auto is_like = [&](dataflow::FreeIndexPlacement other) {
+    const auto matters =
+        attempt([&] { return dataflow::free_index_matters(system, candidate.free_indices, other); });
+    return matters && !*matters;
+  };
+  if (candidate.free_indices == where_read) return false;
+  return is_like(where_read) || (candidate.free_indices == in_statement && is_like(zero));
 }
 
 /// True where less than all is tried.
@@ -74,9 +81,14 @@ Expected<Compiled, Refusal> CandidateSearch::try_ways(const schedule::Schedule& 
   const bool is_limited = driver::is_limited(limits);
   std::optional<Refusal> first;
   std::optional<poly::EffortBudget> others;
+  bool in_other_order = false;
+  const bool on_one_pe = schedule.space_indices.empty();
   for (const auto& candidate : candidates(system_, schedule, limits.orders, ways)) {
     if (first && limits.most == 0) break;
     if (is_repeated(candidate, system_)) continue;
+    if (first && on_one_pe && candidate.free_indices == dataflow::FreeIndexPlacement::where_read &&
+        !std::exchange(in_other_order, true))
+      others.emplace(most_operations_of_other_orders);
     --limits.most;
     ++tried_;
     auto compiled = compile_candidate(system_, candidate, machine_, !refused_, log_);
@@ -90,7 +102,7 @@ Expected<Compiled, Refusal> CandidateSearch::try_ways(const schedule::Schedule& 
     lacked_effort_ = lacked_effort_ || obstacle == Obstacle::effort;
     if (!first && obstacle == Obstacle::schedule) return compiled;
     if (!first) first = compiled.error();
-    if (schedule.space_indices.empty() && !others) others.emplace(most_operations_of_other_orders);
+    if (on_one_pe && !others) others.emplace(most_operations_of_other_places);
     // Another order of time would cost as much effort, and need as much memory.
     if (obstacle == Obstacle::effort || obstacle == Obstacle::capacity) break;
     if (is_limited && (obstacle == Obstacle::distance || obstacle == Obstacle::access))

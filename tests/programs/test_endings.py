@@ -224,6 +224,60 @@ def test_loops_of_one_name_end_one_after_the_other(schedule: cy.Schedule | None)
     assert max(result.steps.values()) < 20
 
 
+@cy.kernel
+def halved_after_a_nest(u, v):
+    most = cy.max(cy.abs(u))
+    for s in range(2):
+        for i in range(1, -1, -1):
+            for j in range(3):
+                v[3 - j, j + 1] -= v[3 - i, 2]
+    while most > 0.5:
+        u /= 2
+        most = cy.max(cy.abs(u))
+    change = 1.0
+    while change > 0.5:
+        v /= 2
+        change = cy.max(cy.abs(v))
+    return u, v, most, change
+
+
+@cy.kernel
+def halved_between_nests(v, w):
+    for s in range(1, 4):
+        for i in range(3):
+            if v[s] != 0.5:
+                v[i] = v[s] + 1
+            else:
+                v[i] = all(k > 0 for k in range(1, i))
+    most = cy.max(cy.abs(w))
+    while most > 0.5:
+        w /= 2
+        most = cy.max(cy.abs(w))
+    change = cy.max(cy.abs(v))
+    while change > 1:
+        v[...] = v / 2
+        change = cy.max(cy.abs(v))
+    for s in range(4):
+        for i in range(s):
+            w[0] -= 1
+    return v, w, most, change
+
+
+@pytest.mark.parametrize(
+    ("kernel", "shapes"),
+    [(halved_after_a_nest, ((2, 4), (4, 5))), (halved_between_nests, ((4,), (2,)))],
+    ids=["after a nest", "between nests"],
+)
+def test_loops_end_one_after_the_other_on_one_pe(kernel, shapes):
+    rng = np.random.default_rng(3)
+    arguments = [0.2 + 0.5 * rng.random(shape) for shape in shapes]
+    result = cy.run(kernel.compile(*arguments, schedule=cy.Schedule()), backend="sim")
+    for found, expected in zip(result.outputs.values(), kernel.reference(*arguments), strict=True):
+        np.testing.assert_array_equal(found, expected, strict=True)
+    assert len(result.steps) == 2
+    assert max(result.steps.values()) < 6
+
+
 @pytest.mark.parametrize("steps", [1, 2, 3, 20])
 @pytest.mark.parametrize("n", [2, 5])
 def test_flags_reach_loops_that_begin_earlier(n: int, steps: int) -> None:

@@ -576,6 +576,16 @@ def _compiled(text: str, with_noise: bool) -> types.CodeType:
     return compile(tree, "<oracle>", "exec")
 
 
+def written_in_turn(text: str, arguments: list[Any]) -> list[Any]:
+    """The results where NumPy assigns: of vectors that overlap it reads some elements that it has written."""
+    names: dict[str, Any] = {"cy": Namespace(), "np": np, "math": _MATH}
+    exec(compile(text, "<oracle>", "exec"), names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = names["kernel"](*map(copied, arguments))
+    return list(found) if isinstance(found, tuple) else [found]
+
+
 _MATH = types.SimpleNamespace(**{name: getattr(math, name) for name in dir(math) if name[0] != "_"})
 
 

@@ -93,6 +93,13 @@ def test_a_sign_of_zero_is_seen() -> None:
     assert expected.difference([np.array([-0.0, np.nan])]) is not None
 
 
+def test_plain_runs_are_those_of_numpy_where_it_makes_the_arrays() -> None:
+    text = "@cy.kernel\ndef kernel(u):\n    y = MADE(5)\n    y[2] = u[0]\n    y[::2] = y[:3]\n    return y\n"
+    for made in ("np.zeros", "cy.zeros"):
+        program = Program(text.replace("MADE", made), ("np.array([6.0])",))
+        assert numpy_search.Judge().judge(program, 0).outcome == "ok"
+
+
 def test_an_order_of_complex_nan_is_not_judged() -> None:
     """NumPy has one for scalars and another for elements of arrays."""
     u = np.array([complex(-np.inf, np.nan), 1j])

@@ -525,11 +525,11 @@ void check_moves(const Graph& graph, const schedule::Schedule& schedule) {
 
 }  // namespace
 
-bool free_index_matters(const System& system) {
+bool free_index_matters(const System& system, FreeIndexPlacement one, FreeIndexPlacement other) {
   const poly::Context context;
   const auto dims = schedule::index_names(system);
-  return detail::Placement(system, context, dims, FreeIndexPlacement::where_read)
-      .differs(detail::Placement(system, context, dims, FreeIndexPlacement::zero));
+  return detail::Placement(system, context, dims, one)
+      .differs(detail::Placement(system, context, dims, other));
 }
 
 Graph lower(const System& system, const schedule::Schedule& schedule, FreeIndexPlacement free_indices,

@@ -273,13 +273,15 @@ bool Placement::is_later(const recurrence::Scope& scope, const poly::Affine& for
   return scope.points.satisfies({local, false});
 }
 
+bool Placement::is_own(const Equation& equation) const {
+  const auto* first = system_.equations.data();
+  return std::greater_equal{}(&equation, first) && std::less{}(&equation, first + system_.equations.size());
+}
+
 /// Remembered for the system's own equations: whatever else asks may be gone before the next.
 poly::Affine Placement::free_coordinate(const Equation& equation, std::size_t d, std::size_t chain) const {
   if (chain == 0 && !in_order_.contains(d)) find_in_order(d);
-  const auto* first = system_.equations.data();
-  const bool own =
-      std::greater_equal{}(&equation, first) && std::less{}(&equation, first + system_.equations.size());
-  if (!own) return find_free_coordinate(equation, d, chain);
+  if (!is_own(equation)) return find_free_coordinate(equation, d, chain);
   const std::tuple key{&equation, d, chain};
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
   return known_.emplace(key, find_free_coordinate(equation, d, chain)).first->second;
@@ -350,6 +352,9 @@ poly::Affine Placement::find_free_coordinate(const Equation& equation, std::size
         if (access == nullptr || access->tensor == equation.target) return;
         for (const auto& maker : system_.equations) {
           if (maker.target != access->tensor) continue;
+          if (free_indices_ == FreeIndexPlacement::in_statement &&
+              is_of_earlier_statement(maker, equation, d))
+            continue;
           const auto where = where_read(equation, *access, scope.names, maker, d, chain);
           if (!where || (found && !is_later(scope, *where, latest))) continue;
           latest = *where;
@@ -358,6 +363,30 @@ poly::Affine Placement::find_free_coordinate(const Equation& equation, std::size
       });
   if (!found) latest.constant = std::min<std::int64_t>(0, first_use(equation, d, chain));
   return latest;
+}
+
+/// True where numbers along the dims before another tell that all points of the maker come before those of the reader: as
+/// those of statements do.
+bool Placement::is_of_earlier_statement(const Equation& maker, const Equation& reader, std::size_t d) const {
+  const auto first = constants_of(maker), second = constants_of(reader);
+  for (std::size_t v = 0; v < d; ++v) {
+    if (!first[v] || !second[v]) continue;
+    if (*first[v] != *second[v]) return *first[v] < *second[v];
+  }
+  return false;
+}
+
+/// An equation's coordinate along each dim where that is one number.
+Placement::Constants Placement::constants_of(const Equation& equation) const {
+  if (const auto known = constants_.find(&equation); known != constants_.end()) return known->second;
+  Constants result(dims_.size());
+  const auto points = recurrence::domain_of(context_, equation);
+  for (std::size_t v = 0; v < equation.indices.size() && !points.is_empty(); ++v) {
+    const auto least = points.minimum(v);
+    if (least && least == points.maximum(v)) result[dim(equation.indices[v])] = least;
+  }
+  if (is_own(equation)) constants_.emplace(&equation, result);
+  return result;
 }
 
 /// The least coordinate `d` of the equations that read an equation's target, where that is known.

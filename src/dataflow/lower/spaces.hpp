@@ -70,6 +70,11 @@ class Placement {
   [[nodiscard]] poly::Affine find_free_coordinate(const recurrence::Equation& equation, std::size_t dim,
                                                   std::size_t chain) const;
   void find_in_order(std::size_t dim) const;
+  [[nodiscard]] bool is_of_earlier_statement(const recurrence::Equation& maker,
+                                             const recurrence::Equation& reader, std::size_t dim) const;
+  using Constants = std::vector<std::optional<std::int64_t>>;
+  [[nodiscard]] Constants constants_of(const recurrence::Equation& equation) const;
+  [[nodiscard]] bool is_own(const recurrence::Equation& equation) const;
   [[nodiscard]] std::int64_t first_use(const recurrence::Equation& equation, std::size_t dim,
                                        std::size_t chain) const;
   [[nodiscard]] std::optional<poly::Affine> where_read(const recurrence::Equation& reader,
@@ -90,6 +95,7 @@ class Placement {
   std::vector<std::set<recurrence::TensorId>> read_by_;  ///< By equation.
   /// By dim and tensor, whether its equations that lack the dim depend on none of their own, through others that lack it.
   mutable std::map<std::size_t, std::vector<bool>> in_order_;
+  mutable std::map<const recurrence::Equation*, Constants> constants_;  ///< Of the system's own equations.
   /// Free coordinates that were asked for, by equation, dim and chain: each depends on those of its neighbours.
   mutable std::map<std::tuple<const recurrence::Equation*, std::size_t, std::size_t>, poly::Affine> known_;
 };

@@ -460,7 +460,8 @@ System copy_results(const System& system) {
     result = exits::copy_results(result, *loop, analysis.axes(), analysis.last());
     changed = true;
   }
-  return changed ? result : system;
+  // Other equations nest as before: an order of all indices is to agree with each of them.
+  return changed ? exits::nested_as(std::move(result), system) : system;
 }
 
 }  // namespace cyclotron::recurrence

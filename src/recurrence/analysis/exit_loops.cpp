@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/support/overloaded.hpp>
 
 namespace cyclotron::recurrence::exits {
@@ -168,6 +169,23 @@ std::optional<System> with_loops_first(const System& system) {
     Reordering(*result, std::move(places)).apply(result->equations[e]);
   }
   return result;
+}
+
+System nested_as(System system, const System& other) {
+  std::vector<std::vector<std::string>> nests;
+  for (const Equation& equation : other.equations) nests.push_back(equation.indices);
+  const auto order = nesting_order(std::move(nests));
+  for (std::size_t e = 0; e < system.equations.size(); ++e) {
+    const auto names = system.equations[e].indices;
+    auto wanted = names;
+    std::ranges::sort(wanted, {}, [&](const std::string& name) { return std::ranges::find(order, name); });
+    if (wanted == names) continue;
+    std::vector<std::size_t> places;
+    for (const auto& name : names)
+      places.push_back(static_cast<std::size_t>(std::ranges::find(wanted, name) - wanted.begin()));
+    Reordering(system, std::move(places)).apply(system.equations[e]);
+  }
+  return system;
 }
 
 }  // namespace cyclotron::recurrence::exits

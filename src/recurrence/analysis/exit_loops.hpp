@@ -51,6 +51,9 @@ struct Loop {
 /// flags may end; none where that is so already.
 [[nodiscard]] std::optional<System> with_loops_first(const System& system);
 
+/// The system whose equations nest their indices as those of another do.
+[[nodiscard]] System nested_as(System system, const System& other);
+
 /// Place of a loop's index in a tensor that the loop computes, and of those of the loops around.
 struct Axis {
   std::size_t dimension;

@@ -7,8 +7,8 @@
 namespace cyclotron::dataflow {
 
 /// Place of the points of an equation along an index that it lacks: where the last tensor that it reads is
-/// made, or 0.
-enum class FreeIndexPlacement : std::uint8_t { where_read, zero };
+/// made, or 0; or where the last is made of those that no earlier statement makes.
+enum class FreeIndexPlacement : std::uint8_t { where_read, zero, in_statement };
 
 /// Ways of values of earlier steps from several hops away: straight from where they are made, as `share_links` wants
 /// them, by relays of each user's own, or straight however far, where the machine may have such links or `route` finds the
@@ -28,7 +28,8 @@ enum class Relays : std::uint8_t {
 }
 
 /// True where the two place some equation's points differently. Throws as `lower` does.
-[[nodiscard]] bool free_index_matters(const recurrence::System& system);
+[[nodiscard]] bool free_index_matters(const recurrence::System& system, FreeIndexPlacement one,
+                                      FreeIndexPlacement other);
 
 /// Requires: recurrence::verify(system), schedule = schedule::complete(system, ...).
 /// Ensures: verify(result); evaluating the rules in dependence order gives what the equations say.
