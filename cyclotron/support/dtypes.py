@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 from typing import Any
 
@@ -22,19 +23,14 @@ def is_known(name: str) -> bool:
     >>> is_known("float64")
     True
     """
-    try:
+    with contextlib.suppress(TypeError, ValueError):
         return bool(np.dtype(name).name == name)
-    except (TypeError, ValueError):
-        return False
+    return False
 
 
 def advice(dtype: object, others: str) -> str:
     """Say what to give instead of what NumPy has no dtype for."""
-    return (
-        "install `ml_dtypes`, which has it: `pip install ml_dtypes`"
-        if isinstance(dtype, str) and dtype in ADDED
-        else others
-    )
+    return "install `ml_dtypes`, which has it: `pip install ml_dtypes`" if str(dtype) in ADDED else others
 
 
 def kind_of(dtype: DTypeLike) -> str:
@@ -45,6 +41,17 @@ def kind_of(dtype: DTypeLike) -> str:
     """
     found: np.dtype[Any] = np.dtype(dtype)
     return "f" if found.name in ADDED else found.kind
+
+
+# It remembers: where NumPy takes a name, an interrupt at that moment would become its `TypeError`.
+@functools.cache
+def is_castable(source: str, target: str, casting: Any) -> bool:
+    """Tell whether NumPy converts elements of one dtype to another by a cast that is ``safe`` or the like.
+
+    >>> is_castable("int32", "float64", "safe"), is_castable("float64", "int32", "same_kind")
+    (True, False)
+    """
+    return bool(np.can_cast(np.dtype(source), np.dtype(target), casting))
 
 
 def is_whole(dtype: DTypeLike) -> bool:

@@ -38,6 +38,17 @@ def folder(tmp_path, monkeypatch):
     cache._cache.cache_clear()
 
 
+@cy.kernel
+def times(x, number):
+    return x * number
+
+
+def test_nans_of_either_sign_are_different_programs(folder):
+    for sign in (1.0, -1.0):
+        program = times.compile(np.ones(2), float(np.copysign(np.nan, sign)))
+        assert np.signbit(cy.run(program, backend="sim").output).tolist() == [sign < 0] * 2
+
+
 def fresh(tmp_path, *, factor="1", before=""):
     """A kernel that this process has not compiled, of one file and text."""
     file = tmp_path / "kernels_of_a_test.py"

@@ -139,6 +139,18 @@ def test_progress_that_is_refused_ends_the_run() -> None:
     assert caught.value.code == "CYC702"
 
 
+def test_recording_asks_numpy_of_no_dtype_by_name_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy makes its own TypeError of an interrupt while it looks a name up, and Ctrl-C would be lost."""
+    specs = cy.spec((5, 5)), 2
+    sweeps.recurrences(*specs)
+
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise TypeError("did not understand one of the types; 'None' not accepted")
+
+    monkeypatch.setattr(np, "can_cast", interrupted)
+    assert sweeps.recurrences(cy.spec((6, 6)), 2)
+
+
 def test_an_error_while_a_signal_waits_is_the_interrupt() -> None:
     """The errors of the core are made by Python's code, which a waiting signal stops."""
 

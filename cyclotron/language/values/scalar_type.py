@@ -15,7 +15,7 @@ from cyclotron.language.values.dispatch import SIGNS
 from cyclotron.language.values.operators import OPERATORS, result_dtype
 from cyclotron.language.values.ranges import ValueRange, range_of_operator
 from cyclotron.language.values.source_span import shape_error
-from cyclotron.support.dtypes import ADDED, is_whole, kind_of
+from cyclotron.support.dtypes import ADDED, is_castable, is_whole, kind_of
 from cyclotron.support.errors import ShapeError
 
 _PARTS = frozenset(["real", "imag"])
@@ -112,7 +112,7 @@ def counted_dtype(dtype: str) -> str:
 
 def check_accumulator(terms: str, dtype: str) -> None:
     """Raise `ShapeError` (CYC120) where a declared accumulator does not hold its whole terms."""
-    if kind_of(terms) in "iu" and kind_of(dtype) in "biu" and not np.can_cast(terms, dtype, "safe"):
+    if kind_of(terms) in "iu" and kind_of(dtype) in "biu" and not is_castable(terms, dtype, "safe"):
         raise shape_error(
             "CYC120",
             f"sums are kept in {dtype}, which does not hold their terms, of {terms}",
@@ -246,7 +246,7 @@ def _ranges(types: Iterable[ScalarType]) -> list[ValueRange]:
 
 def check_storable(dtype: str, target: str, *, in_place: str | None = None) -> None:
     """Raise `ShapeError` (CYC120) where NumPy does not store values of a dtype in an array of another."""
-    allowed = np.can_cast(dtype, target, "same_kind" if in_place else "unsafe")
+    allowed = is_castable(dtype, target, "same_kind" if in_place else "unsafe")
     if allowed and not (kind_of(dtype) == "c" and kind_of(target) not in "bc"):
         return
     what = f"`{in_place}` gives" if in_place else "the value has"

@@ -37,7 +37,7 @@ from cyclotron.language.values.scalar_type import (
     unsupported,
 )
 from cyclotron.language.values.source_span import here, shape_error
-from cyclotron.support.dtypes import is_whole, kind_of
+from cyclotron.support.dtypes import is_castable, is_whole, kind_of
 from cyclotron.support.errors import ShapeError, Span
 
 _MIRRORED = {
@@ -162,7 +162,7 @@ def converted(value: Element, dtype: str) -> Element:
     ShapeError
         CYC120 where a whole number of Python's does not fit.
     """
-    if isinstance(value, Constant) and not value.type.weak and np.can_cast(value.dtype, dtype, "safe"):
+    if isinstance(value, Constant) and not value.type.weak and is_castable(value.dtype, dtype, "safe"):
         return Constant(np.dtype(dtype).type(value.value).item(), value.span, ScalarType(dtype))
     if isinstance(value, Constant) or value.dtype == dtype:
         return value
@@ -173,13 +173,13 @@ def converted(value: Element, dtype: str) -> Element:
         return IndexValue(value.form, ScalarType(dtype), value.span)
     if isinstance(value, Apply) and value.op.startswith("to_") and isinstance(value.operands[0], Constant):
         return explicit_cast(value.operands[0], dtype)
-    if _is_choice(value) and np.can_cast(value.dtype, dtype, "same_kind"):
+    if _is_choice(value) and is_castable(value.dtype, dtype, "same_kind"):
         *test, then, other = value.operands
         then, other = converted(then, dtype), converted(other, dtype)
         if isinstance(value, Choose):
             return Choose(value.condition, then, other, value.span, ScalarType(dtype))
         return Apply("where", (*test, then, other), value.span, (), ScalarType(dtype))
-    wider = np.can_cast(value.dtype, dtype, "safe") and value.type.kind != "b"  # of which sums are others
+    wider = is_castable(value.dtype, dtype, "safe") and value.type.kind != "b"  # of which sums are others
     if isinstance(value, Reduce) and wider and _is_of_constants(value.body):
         body = converted(value.body, dtype)
         return Reduce(value.kind, value.index, value.region, body, value.span)
