@@ -10,7 +10,7 @@ from cyclotron.compiler.defaults import Placements
 from cyclotron.compiler.program import Program
 from cyclotron.compiler.recurrences import Recurrences
 from cyclotron.language import Kernel
-from cyclotron.language.arguments import identity
+from cyclotron.language.values.scalar_type import identity
 
 _CAPACITY = 64  # entries of a kernel, of each kind
 

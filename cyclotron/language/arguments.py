@@ -122,8 +122,3 @@ def _overlap(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
         return np.shares_memory(one, other, max_work=_MOST_WORK)
     except RuntimeError:  # it takes more work to tell
         return True
-
-
-def identity(value: Any) -> Any:
-    """Return what tells host values of one type apart: of floating numbers the bits, as -0.0 equals 0.0."""
-    return np.asarray(value).tobytes() if isinstance(value, (float, complex, np.generic)) else value

@@ -30,7 +30,8 @@ def is_known(name: str) -> bool:
 
 def advice(dtype: object, others: str) -> str:
     """Say what to give instead of what NumPy has no dtype for."""
-    return "install `ml_dtypes`, which has it: `pip install ml_dtypes`" if str(dtype) in ADDED else others
+    is_added = isinstance(dtype, str) and dtype in ADDED
+    return "install `ml_dtypes`, which has it: `pip install ml_dtypes`" if is_added else others
 
 
 def kind_of(dtype: DTypeLike) -> str:
@@ -39,8 +40,7 @@ def kind_of(dtype: DTypeLike) -> str:
     >>> kind_of("uint8")
     'u'
     """
-    found: np.dtype[Any] = np.dtype(dtype)
-    return "f" if found.name in ADDED else found.kind
+    return "f" if (found := np.dtype(dtype)).name in ADDED else found.kind
 
 
 # It remembers: where NumPy takes a name, an interrupt at that moment would become its `TypeError`.

@@ -44,8 +44,8 @@ constexpr unsigned long most_operations_of_one_pe = 8'000'000, most_operations_o
 constexpr unsigned long most_operations_without_one_pe = 12'000'000;
 /// The same where no default compiles, of any kernel.
 constexpr std::size_t most_in_need = 64;
-/// Of one placement: other orders of time rarely help. The third is a wavefront, which of 32 long kernels that run on
-/// one PE helped two.
+/// Of one placement: other orders of time rarely help. The third is a wavefront: of 32 that were tried for long kernels
+/// that run on one PE, two compiled.
 constexpr std::size_t most_of_one = 3, most_of_one_long = 2;
 constexpr auto no_limit = std::numeric_limits<std::size_t>::max();
 /// Operations of integer sets for all that is tried where nothing else compiles: about a second, and half of that where

@@ -561,28 +561,27 @@ def _call(name: str, *args: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(ast.Name("cy", ast.Load()), name, ast.Load()), list(args), [])
 
 
-def function_of(text: str, namespace: Namespace) -> Any:
-    """The function of a kernel's text, run by NumPy."""
+def function_of(text: str, namespace: Namespace, *, in_turn: bool = False) -> Any:
+    """The function of a kernel's text, run by NumPy; assignments read before they write, unless in turn."""
     names: dict[str, Any] = {"cy": namespace, "np": np, "math": _MATH}
-    exec(_compiled(text, namespace._noise is not None), names)
+    change = None if in_turn else _WithNoise if namespace._noise is not None else _ReadingFirst
+    exec(_compiled(text, change), names)
     return names["kernel"]
 
 
 # A program and what it is made small to runs some times with noise; an operator's text is that of all dtypes.
 @functools.lru_cache(maxsize=1024)
-def _compiled(text: str, with_noise: bool) -> types.CodeType:
+def _compiled(text: str, change: type[ast.NodeTransformer] | None) -> types.CodeType:
     tree = ast.parse(text)
-    tree = ast.fix_missing_locations((_WithNoise() if with_noise else _ReadingFirst()).visit(tree))
+    tree = tree if change is None else ast.fix_missing_locations(change().visit(tree))
     return compile(tree, "<oracle>", "exec")
 
 
 def written_in_turn(text: str, arguments: list[Any]) -> list[Any]:
     """The results where NumPy assigns: of vectors that overlap it reads some elements that it has written."""
-    names: dict[str, Any] = {"cy": Namespace(), "np": np, "math": _MATH}
-    exec(compile(text, "<oracle>", "exec"), names)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = names["kernel"](*map(copied, arguments))
+        found = function_of(text, Namespace(), in_turn=True)(*map(copied, arguments))
     return list(found) if isinstance(found, tuple) else [found]
 
 

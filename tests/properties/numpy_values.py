@@ -711,11 +711,7 @@ class Expressions:
 
     def places(self, size: int) -> str | None:
         """Places of an axis that data tell, each inside it, negative ones at times."""
-        whole = [
-            name
-            for name in self.vectors()
-            if self.env[name].dtype.kind in "iu" and self.env[name].size and name not in self.hidden
-        ]
+        whole = [name for name in self.vectors() if self.env[name].dtype.kind in "iu" and self.env[name].size]
         if not whole or not size:
             return None
         name = self.rng.choice(whole)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-import numpy as np
-
 from cyclotron import _core
+from cyclotron.language.values.scalar_type import identity
 
 
 class RecordedSystem(_core.System):
@@ -29,7 +28,7 @@ class RecordedSystem(_core.System):
         return super().add_tensor(*parts, **named)
 
     def add_constant(self, *parts: Any, **named: Any) -> int:
-        self._note("constant", parts, named, np.complex128(parts[0]).tobytes())  # every NaN is written `nan`
+        self._note("constant", (identity(parts[0]), *parts), named)  # every NaN is written `nan`
         return super().add_constant(*parts, **named)
 
     def add_index(self, *parts: Any, **named: Any) -> int:

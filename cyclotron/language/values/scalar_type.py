@@ -99,6 +99,11 @@ def literal(value: object) -> tuple[complex, ScalarType] | None:
     return None
 
 
+def identity(value: Any) -> Any:
+    """Return what tells host values of one type apart: of floating numbers the bits, as -0.0 equals 0.0."""
+    return np.asarray(value).tobytes() if isinstance(value, (float, complex, np.generic)) else value
+
+
 def sum_dtype(dtype: str) -> str:
     """The dtype in which sums and products of whole arrays are kept: at least single precision (MA-044)."""
     return "float32" if dtype == "float16" or dtype in ADDED else dtype
