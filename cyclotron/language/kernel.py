@@ -29,6 +29,7 @@ from cyclotron.language.syntax.trees import walk
 from cyclotron.language.trace.assign import array
 from cyclotron.language.trace.axis_names import name_axes
 from cyclotron.language.trace.calls import inlined
+from cyclotron.language.trace.loop_carried import has_met_narrower
 from cyclotron.language.trace.storage import check_storage
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.blocked import Blocked, Spec
@@ -331,18 +332,22 @@ class Kernel:
             return None
 
     def _trace(self, values: tuple[Any, ...]) -> Trace:
-        """Record the kernel, and again where iterations turned out to change the types of numbers."""
+        """Record the kernel, and again where loops turned out to change the types of numbers."""
         types: dict[tuple[Span, str], ScalarType] = {}
-        while True:  # each time with more of the numbers that loops carry
-            trace = Trace(self.name, types_after=types)
+        mixed: set[str] = set()
+        while True:  # each time with more of the numbers that loops carry, or of the dtypes that they meet
+            trace = Trace(self.name, types_after=types, mixed=mixed)
             try:
                 self._trace_into(trace, values)
             except Exception:
-                if not trace.types_found:
+                if not trace.types_found and not has_met_narrower(trace):
                     raise
-            if not trace.types_found:
+            if has_met_narrower(trace):
+                types = {}
+            elif trace.types_found:
+                types = types | trace.types_found
+            else:
                 return trace
-            types = types | trace.types_found
 
     def _trace_into(self, trace: Trace, values: tuple[Any, ...]) -> None:
         bound = self.signature.bind_partial()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta, timezone
+from types import SimpleNamespace
 
 import pytest
 
@@ -107,3 +108,21 @@ def test_damaged_files_are_measured_again(measured, monkeypatch, tmp_path):
     monkeypatch.setattr(calibration, "_known", {})
     cy.calibrate()
     assert measured["times"] == 2
+
+
+@pytest.mark.parametrize("waits", [3, 8, 1000])
+def test_messages_take_time_however_busy_the_cores_are(monkeypatch, waits):
+    """Hops that took less than none are measured again, while they seem to."""
+    runs = []
+
+    def timed(program, *, backend, deal):
+        apart = deal.grid[0] == 2
+        runs.append(apart)
+        rank = {"seconds": 1e-4 if apart else 2e-4 if len(runs) < waits else 1e-5}
+        return SimpleNamespace(profile=[rank])
+
+    monkeypatch.setattr(calibration, "run", timed)
+    monkeypatch.setattr(calibration.mpi, "current", lambda: SimpleNamespace(ranks=2))
+    latency, _ = calibration._message_times("float32")
+    assert latency > 0
+    assert len(runs) <= 2 * 2 * calibration._MOST_RUNS

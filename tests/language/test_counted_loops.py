@@ -117,6 +117,22 @@ def skips(u):
     return u, c
 
 
+@cy.kernel
+def named_as_an_index(u):
+    n = u.shape[0]
+    for k in range(n):
+        for i in range(k + 1, n):
+            u[i] = u[i] - u[k] / 2
+    k = 0
+    while u[0] > 1e-3:
+        u[0] = u[0] / 2
+        k += 1
+    for k in range(2):
+        for i in range(k, n - 1):
+            u[i] += u[i + 1]
+    return u
+
+
 KERNELS = (
     in_a_loop,
     until_close,
@@ -128,6 +144,7 @@ KERNELS = (
     triangular,
     never,
     skips,
+    named_as_an_index,
 )
 
 
@@ -150,6 +167,12 @@ def test_no_step_after_the_last() -> None:
     """Of a loop in another one nothing tells its end at run time: it went through a million steps."""
     u = np.random.default_rng(0).normal(size=7)
     assert cy.run(in_a_loop.compile(u.copy()), backend="sim").cycles < 200
+
+
+def test_an_index_is_no_count_of_that_name() -> None:
+    """Its bounds are no data, though those of the count are."""
+    assert "k_kept" in named_as_an_index.il()
+    assert "il.bound" not in named_as_an_index.il()
 
 
 def test_a_number_of_data_tells_nothing() -> None:

@@ -90,3 +90,18 @@ def test_a_divisor_of_a_loop_that_runs_gives_what_numpy_gives() -> None:
         return a
 
     np.testing.assert_array_equal(divided(np.array([3]), np.array([0])), [0])
+
+
+@cy.kernel
+def divided_choice(u, w):
+    z = cy.zeros(2, dtype="float32")
+    for t in range(2):
+        z[t] = cy.where(t, 0, u[0]) / w.size
+    return z
+
+
+def test_a_number_that_an_index_chooses_is_numpys() -> None:
+    """Of Python 0 divided by 0 was an error of compiling, without a place."""
+    with np.errstate(all="ignore"):
+        found = cy.run(divided_choice.compile(np.ones(1, "float32"), np.ones(0))).outputs["z"]
+    np.testing.assert_array_equal(found, [np.inf, np.nan])

@@ -157,6 +157,8 @@ class Writer(Expressions):
             return Nest(self).write()
         if self.on("accumulators", 0.3):
             return self.accumulator()
+        if self.on("carried numbers", 0.4):
+            return self.carried()
         if not self.loops and self.on("whiles", 0.35):
             return self.while_loop()
         if len(self.loops) < 2 and self.on("time loops", 0.4):
@@ -258,6 +260,50 @@ class Writer(Expressions):
         self.assigned.add(total)
         self.hidden.add(index)
         return self.add(f"{total} = {start}", f"for {index} in {head}:", *body)
+
+    def carried(self) -> bool:
+        """Numbers that a loop carries, which meet those of other types; a count or they end it."""
+        rng = self.rng
+        names = [self.fresh(), self.fresh()]
+        elements = [
+            f"{name}[{rng.randrange(len(self.env[name]))}]" for name in self.vectors() if len(self.env[name])
+        ]
+
+        def step() -> str:
+            name, operand = (
+                rng.choice(names),
+                rng.choice([*names, *self.scalars(), *elements, self.literal()]),
+            )
+            operator = rng.choice(["+", "+", "-", "*", "/"])
+            forms = [f"{name} {operator} {operand}", f"{rng.choice(['max', 'min'])}({name}, {operand})"]
+            return rng.choice(
+                [f"{name} {operator}= {operand}", f"{name} = {forms[0]}", f"{name} = {rng.choice(forms)}"]
+            )
+
+        starts = [
+            f"{name} = {rng.choice(['0', '1', '0.0', '1.0', '-1.5', self.literal()])}" for name in names
+        ]
+        count = rng.choice(["i", "j", "k", self.fresh()])
+        steps = [f"    {step()}" for _ in range(rng.choice([1, 1, 2]))]
+        if elements and self.chance(0.2):
+            steps[-1:] = [f"    if {rng.choice(elements)} > 0:", f"    {steps[-1]}"]
+        ends = [
+            f"    if {rng.choice(names)} {rng.choice(['>', '<'])} {rng.choice([*elements, '3', '-1'])}:",
+            "        break",
+        ]
+        body = rng.choice([steps, [*steps, *ends], [*ends, *steps]])
+        n = rng.choice([1, 2, 3, 3, 4])
+        if self.chance(0.3):
+            body = [f"for {count} in range({n}):", *body]
+        else:
+            more = rng.choice(["", "", f" and {names[0]} < 9"])
+            body = [f"{count} = 0", f"while {count} < {n}{more}:", *body, f"    {count} += 1"]
+        if not self.add(*starts, *body):
+            return False
+        self.assigned |= {*names}
+        self.hidden.add(count)
+        self.env.pop(count, None)
+        return True
 
     def program(self) -> Program | None:
         self.draw_arguments()

@@ -103,7 +103,7 @@ class Namespace:
         self, noise: np.random.Generator | None = None, run: int = 0, *, divides_by_zero: bool = False
     ) -> None:
         self._noise = noise
-        self._unjudged = (np.nan, 1.0)[run % 2]  # differs from what it stands for in one run at least
+        self._unjudged = (np.nan, 1.0, -np.inf, np.inf)[run % 4]  # one differs from what it stands for
         self._unjudged_parts = complex(self._unjudged, self._unjudged)
         self._divides_by_zero = divides_by_zero  # with any result
         self._signs = itertools.cycle(SIGNS[run % len(SIGNS)])  # of zeros that have either, in turn

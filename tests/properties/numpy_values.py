@@ -61,6 +61,7 @@ FEATURES = (
     "bits",  # <<, >>, &, |, ^ of integers
     "places by data",  # u[n % 3], y[n % 3] = v, np.add.at(y, n % 3, v)
     "ranges of data",  # for k in range(n[i] % 3)
+    "carried numbers",  # x = 1.0; k = 0; while k < 3: x = x * a; k += 1
 )
 # What a program has of these is drawn last: seeds of searches without them keep their programs.
 LATER = FEATURES[FEATURES.index("bits") :]

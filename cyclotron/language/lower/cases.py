@@ -6,6 +6,8 @@ from dataclasses import replace
 from functools import reduce
 from itertools import product
 
+import numpy as np
+
 from cyclotron.language.lower.reduction_range import has_holes, is_bound, is_difficult
 from cyclotron.language.lower.strides import along
 from cyclotron.language.trace.statement import Statement
@@ -14,6 +16,7 @@ from cyclotron.language.values.affine import EVERYWHERE, Affine, Constraint, Ind
 from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.nodes import Access, Apply, Choose, Constant, Element, Reduce, Tensor, rebuild
 from cyclotron.language.values.region import extent, indices_of, is_empty
+from cyclotron.language.values.scalar_type import ScalarType
 from cyclotron.language.values.scalars import explicit_cast
 from cyclotron.language.values.tiles import tile_shape
 from cyclotron.support.errors import TraceError
@@ -79,7 +82,7 @@ class _Splitter:
             taken, other = value.condition.region, value.condition.negated().region
             found = [(taken, case) for case in self._cases(value.then, scope, region)]
             found += [(other, case) for case in self._cases(value.other, scope, region)]
-            return [(intersection(where, r), v) for where, (r, v) in found]
+            return [(intersection(where, r), _typed(v, value)) for where, (r, v) in found]
         if isinstance(value, Reduce):
             return self._reduction(value, scope, region)
         assert isinstance(value, Apply)
@@ -203,6 +206,13 @@ def _gaps_of_extremum(value: Reduce) -> TraceError:
         help="run over the whole range, with a term that does not matter for the others:"
         " `... if condition else ...`",
     )
+
+
+def _typed(case: Element, choice: Choose) -> Element:
+    """A case of a choice; a number of Python's as the number of NumPy's that it is among its neighbours."""
+    if not isinstance(case, Constant) or not case.type.weak or choice.type.weak or choice.blocked:
+        return case
+    return Constant(np.dtype(choice.dtype).type(case.value).item(), case.span, ScalarType(choice.dtype))
 
 
 def _folded(value: Reduce, body: Element) -> Element:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import builtins
 import collections
+import contextlib
 import copy
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import TypeGuard, TypeVar
 
 import numpy as np
@@ -52,11 +53,13 @@ class ArrayNames:
         self._totals: set[str] = set()  # hold what reductions of arrays make
         self._elements: set[str] = set()  # hold elements, parts of arrays, or what is computed of those alone
         self._data: set[str] = set()  # are assigned somewhere what may be of data
-        stores = [pair for node in walk(source.node) for pair in _stores(node)]
+        self._index_names: dict[str, str] = {}  # of the open loops
+        tree = _with_own_indices(source.node)
+        stores = [pair for node in walk(tree) for pair in _stores(node)]
         size = -1
         while size != (size := len(self._data)):
             self._data |= {name for name, value in stores if value is None or self.reads_data(value)}
-        self._counts = self._told_by_data()  # are computed of elements of arrays
+        self._counts = self._told_by_data(tree)  # are computed of elements of arrays
         size = -1
         while size != (size := len(self._counts)):
             self._counts |= {
@@ -69,16 +72,13 @@ class ArrayNames:
         inside = [part for node in recorded if id(node) not in others for part in walk(node)]
         self._filled |= {name for node in inside for name in _changed_by(node)} - hosts
 
-    def _told_by_data(self) -> set[str]:
+    def _told_by_data(self, tree: ast.AST) -> set[str]:
         """The names that loops take of arrays, and those of which conditions on data choose the value."""
         names: set[str] = set()
         assigned = collections.Counter(
-            name
-            for node in walk(self._source.node)
-            if isinstance(node, ast.Assign)
-            for name, _ in _stores(node)
+            name for node in walk(tree) if isinstance(node, ast.Assign) for name, _ in _stores(node)
         )
-        for node in walk(self._source.node):
+        for node in walk(tree):
             if isinstance(node, (ast.If, ast.While)) and self.reads_data(node.test):
                 parts = [*walk(node)]
                 names |= {
@@ -92,6 +92,15 @@ class ArrayNames:
                 taken = [] if function is builtins.range else targets[function is builtins.enumerate :]
                 names |= {part.id for one in taken for part in walk(one) if isinstance(part, ast.Name)}
         return names - self._names
+
+    @contextlib.contextmanager
+    def in_loop(self, node: ast.For) -> Iterator[None]:
+        """While the body of a loop is looked at: its index is no other variable of that name."""
+        before = self._index_names.copy()
+        self._index_names.update(_own_index(node))
+        yield
+        self._index_names.clear()
+        self._index_names.update(before)
 
     def _filled_by(self, node: ast.AST) -> list[str]:
         """The names of arrays that a statement changes, all or in part, to data."""
@@ -155,13 +164,14 @@ class ArrayNames:
     def reads_data(self, node: ast.AST) -> bool:
         """Return whether an expression may read elements of arrays, not only shapes."""
         if isinstance(node, ast.Name):
-            return node.id in self._names or node.id in self._data
+            name = self._index_names.get(node.id, node.id)
+            return name in self._names or name in self._data
         return not self._measures(node) and any(map(self.reads_data, ast.iter_child_nodes(node)))
 
     def reads_elements(self, node: ast.AST) -> bool:
         """Return whether an expression computes with elements or totals of arrays, or names of such."""
         if isinstance(node, ast.Name):
-            return node.id in self._counts
+            return self._index_names.get(node.id, node.id) in self._counts
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
             return self.reads_data(node.value)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _TOTALS:
@@ -306,6 +316,27 @@ class ArrayNames:
             if isinstance(part, ast.Call) and name in part.args:
                 return True
         return False
+
+
+def _own_index(node: ast.For) -> dict[str, str]:
+    """The name of a loop's index, with one for this loop alone, unless its body assigns it too."""
+    stores = (part for one in node.body for part in walk(one) if isinstance(part, ast.Name))
+    assigned = {part.id for part in stores if isinstance(part.ctx, ast.Store)}
+    if not isinstance(node.target, ast.Name) or node.target.id in assigned:
+        return {}
+    return {node.target.id: f"{node.target.id} at {node.lineno}"}
+
+
+def _with_own_indices(function: ast.FunctionDef) -> ast.FunctionDef:
+    """A kernel's text to be analysed: in loops their indices have names that no other variables have."""
+    tree = copied(function)
+    for node in (node for node in walk(tree) if isinstance(node, ast.For)):
+        names = _own_index(node)
+        for part in (part for one in node.body for part in walk(one) if isinstance(part, ast.Name)):
+            part.id = names.get(part.id, part.id)
+        own = [ast.Name(one, ast.Store()) for one in names.values()]
+        node.target = ast.Tuple([node.target, *own], ast.Store()) if own else node.target
+    return tree
 
 
 def _stores(node: ast.AST) -> list[tuple[str, ast.expr | None]]:

@@ -40,7 +40,9 @@ def for_loop(state: RewriteState, node: ast.For) -> list[ast.stmt]:
     if function is builtins.range:
         if has_strides(state, node):
             return _unrolled(state, node)
-        return _between_data(state, node) if ends_at_data(state, node) else _over_range(state, node)
+        recorded = _between_data if ends_at_data(state, node) else _over_range
+        with state.arrays.in_loop(node):
+            return recorded(state, node)
     _check_no_else(state, node)
     taken = items_of(state.source, node.target, node.iter)
     if state.of_items(node.iter) and taken is not None:

@@ -32,6 +32,16 @@ _OF_HOST = (str, bool, int, float, complex, np.generic)
 _NUMBERS = (bool, int, float, complex, np.generic, Element, Affine, Extremum, Piecewise)
 
 
+def has_met_narrower(trace: Trace) -> bool:
+    """Return whether numbers that were taken for NumPy's met dtypes that Python's adopt."""
+    return any(_adopts(kind, trace.mixed) for kind in trace.settled)
+
+
+def _adopts(kind: str, dtypes: set[str]) -> bool:
+    """Return whether Python's numbers of a kind adopt one of some dtypes that is narrower than theirs."""
+    return any(kind in "bi" or kind_of(dtype) in "fc" for dtype in dtypes - _PYTHONS)
+
+
 class CarriedNumber:
     """A number that a loop carries: ``s_kept[()]`` is what it is now.
 
@@ -41,6 +51,8 @@ class CarriedNumber:
         Its name in the kernel's text.
     is_apart : bool
         Whether the first iteration is recorded apart, as it makes another type of it.
+    is_of_host : bool
+        Whether the host knows what it is before the loop.
     has_started : bool
         Whether what is recorded comes after the first iteration, or may.
     scalar : SymbolicTensor
@@ -53,9 +65,12 @@ class CarriedNumber:
         self._place = (here(), name)
         self._trace = trace
         first = element(value).type
-        others = {tensor.dtype_name for tensor in trace.tensors} - _PYTHONS
-        self._adopts = any(first.kind in "bi" or kind_of(dtype) in "fc" for dtype in others)
+        dtypes = trace.mixed.union(tensor.dtype_name for tensor in trace.tensors)
+        self._adopts = _adopts(first.kind, dtypes)
+        if first.weak and not self._adopts:
+            trace.settled.add(first.kind)
         self.is_apart = self._place in trace.types_after
+        self.is_of_host = isinstance(value, _OF_HOST)
         self.has_started = not self.is_apart
         # Without narrower dtypes than Python's it does not matter whether it adopts that of its neighbours.
         self.type = trace.types_after.get(self._place, ScalarType(first.dtype, first.weak and self._adopts))
@@ -162,10 +177,11 @@ class LastValue:
 def _changed_type(name: str, before: ScalarType, after: ScalarType) -> Exception:
     """The refusal of a number whose type depends on how often a loop runs."""
     texts = [f"a number of Python, {one.dtype}" if one.weak else one.dtype for one in (before, after)]
+    lasting = before if after.weak else after
     return shape_error(
         "CYC120",
         f"`{name}` is {texts[0]} after an iteration and {texts[1]} after another",
-        help=f"start with a number of that type, e.g. `{name} = np.{after.dtype}(0)`",
+        help=f"start with a number of that type, e.g. `{name} = np.{lasting.dtype}(0)`",
     )
 
 

@@ -39,7 +39,8 @@ def loop_parts(
     ShapeError
         CYC120 if an iteration changes the type of a number, and it is not known whether there is one.
     """
-    apart = [one for one in numbers if isinstance(one, CarriedNumber) and one.is_apart]
+    carried = [one for one in numbers if isinstance(one, CarriedNumber)]
+    apart = [one for one in carried if one.is_apart]
     if not apart:
         yield loop(name, *bounds, running=running)
         return
@@ -56,8 +57,10 @@ def loop_parts(
             help=f"start with a number of that type, e.g. `{first.name} = np.{first.type.dtype}(0)`",
         )
     second = start + step  # type: ignore[operator]
+    for one in carried:
+        one.has_started = not (one.is_apart or one.is_of_host)  # which the tests of the first one know
     yield loop(name, start, second, step, running=running, once=True)
-    for one in apart:
+    for one in carried:
         one.has_started = True
     yield loop(name, second, stop, step, running=running)
 

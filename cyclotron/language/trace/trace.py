@@ -80,6 +80,10 @@ class Trace:
     types_after, types_found : dict of tuple to ScalarType
         The types of numbers that loops carry, by place and name, after a first iteration that changes them:
         those known from recordings before this one, and those found in it.
+    mixed : set of str
+        The dtypes that operators have mixed, in recordings before this one too.
+    settled : set of str
+        The kinds of Python's numbers that loops carry as NumPy's, as they seemed to meet no narrower dtypes.
     once : set of Index
         The indices of first iterations that are recorded apart.
     open_terms : int
@@ -108,6 +112,8 @@ class Trace:
     assumed: list[Callable[[], Region]] = field(default_factory=list)
     types_after: dict[tuple[Span, str], ScalarType] = field(default_factory=dict)
     types_found: dict[tuple[Span, str], ScalarType] = field(default_factory=dict)
+    mixed: set[str] = field(default_factory=set)
+    settled: set[str] = field(default_factory=set)
     once: set[Index] = field(default_factory=set)
     open_terms: int = 0
     open_parts: int = 0

@@ -23,10 +23,13 @@ class Recorder(Protocol):
         Number of reductions whose terms are being recorded: no array is made there.
     open_parts : int
         Number of those terms, and of values of conditional expressions: copies are expressions there.
+    mixed : set of str
+        The dtypes of operators' operands, where those differ and are no numbers of Python's.
     """
 
     open_terms: int
     open_parts: int
+    mixed: set[str]
 
     @property
     def statements(self) -> Sequence[Any]: ...

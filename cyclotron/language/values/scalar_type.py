@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from cyclotron.language.values.blocked import Extent
+from cyclotron.language.values.context import ACTIVE, Reference
 from cyclotron.language.values.dispatch import SIGNS
 from cyclotron.language.values.operators import OPERATORS, result_dtype
 from cyclotron.language.values.ranges import ValueRange, range_of_operator
@@ -126,7 +127,6 @@ def check_accumulator(terms: str, dtype: str) -> None:
         )
 
 
-@functools.lru_cache(1024)
 def promote(op: str, *types: ScalarType) -> tuple[str, ScalarType]:
     """The dtype in which NumPy computes an operator, and the type of the result.
 
@@ -138,6 +138,15 @@ def promote(op: str, *types: ScalarType) -> tuple[str, ScalarType]:
     ShapeError
         CYC121 if the operator is not defined on them, CYC120 if a number does not fit the others' dtype.
     """
+    met = {one.dtype for one in types[OPERATORS[op].typing == "select" :] if not one.weak}
+    recorder = ACTIVE.get() if len(met) > 1 else None
+    if recorder is not None and not isinstance(recorder, Reference):
+        recorder.mixed |= met
+    return _promoted(op, *types)
+
+
+@functools.lru_cache(1024)
+def _promoted(op: str, *types: ScalarType) -> tuple[str, ScalarType]:
     entry = OPERATORS[op]
     if entry.typing == "cast":
         if types[0].kind not in entry.kinds:

@@ -1,0 +1,151 @@
+"""Numbers of NumPy that meet Python's in loops, which are NumPy's from the first iteration on."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+
+@cy.kernel
+def counted(a):
+    x, k = 1, 0
+    while k < 5:
+        x = x + a
+        k += 1
+    return x, k
+
+
+@cy.kernel(max_steps=40)
+def until_large(a):
+    x = 0.0
+    while x < 1:
+        x = x + a / 10
+    return x
+
+
+@cy.kernel
+def left_by_what_it_made(a):
+    x = 1
+    for _t in range(9):
+        x = x * a
+        if x > 20:
+            break
+    return x
+
+
+@cy.kernel
+def left_before(a):
+    x = 1.0
+    for _t in range(9):
+        if x > 20:
+            break
+        x *= a
+    return x
+
+
+@cy.kernel(max_steps=40)
+def compared(a):
+    x = 0.1
+    while x < a:
+        x = x * np.float32(1.5)
+    return x
+
+
+@cy.kernel
+def converted(a):
+    x, t = 0.1, 0
+    while t < 4:
+        y = np.float32(x)
+        x = x + y * a
+        t = t + 1
+    return x, t
+
+
+@cy.kernel
+def chosen(a):
+    x = 0.1
+    for i in range(3):
+        x = cy.where(i > 1, x, np.float32(0.1)) + x + a
+    return x
+
+
+@cy.kernel
+def in_another_loop(a):
+    x = 0.1
+    for _i in range(3):
+        y = 1
+        for _j in range(2):
+            y = y + a
+        x = x * y
+    return x
+
+
+KERNELS = (
+    counted,
+    until_large,
+    left_by_what_it_made,
+    left_before,
+    compared,
+    converted,
+    chosen,
+    in_another_loop,
+)
+NUMBERS: tuple[Any, ...] = (np.float32(2.1), np.float64(3), np.int32(3), np.int8(3), np.uint8(3), 2, 2.5)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=[one.name for one in KERNELS])
+@pytest.mark.parametrize("a", NUMBERS, ids=[f"{type(a).__name__} {a}" for a in NUMBERS])
+def test_as_in_python(kernel: cy.Kernel, a: Any) -> None:
+    plain = {**kernel.__wrapped__.__globals__, "cy": np}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # whole numbers wrap
+        wanted = type(kernel.__wrapped__)(kernel.__wrapped__.__code__, plain)(a)
+    wanted = wanted if isinstance(wanted, tuple) else (wanted,)
+    for backend in ("sim", "local"):
+        found = cy.run(kernel.compile(a), backend=backend).outputs.values()
+        for one, right in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(one, right)
+            assert np.asarray(one).dtype == np.asarray(right).dtype
+
+
+def test_whole_numbers_wrap_as_numpys() -> None:
+    """In 64 bits the sum is 5368709121."""
+    assert cy.run(counted.compile(np.int32(2**30))).outputs["x"] == 2**30 + 1
+
+
+def test_a_count_beside_a_number_of_another_type() -> None:
+    """The test of the first iteration is known, whichever numbers it is recorded apart for."""
+
+    @cy.kernel
+    def kernel(x):
+        s, k = 0, 0
+        while k < len(x):
+            s = s + x[k]
+            k += 1
+        return s, k
+
+    x = np.array([1.5, 2.5, 4], "float32")
+    outputs = cy.run(kernel.compile(x)).outputs
+    assert outputs["s"] == 8
+    assert outputs["s"].dtype == "float32"
+    assert outputs["k"] == 3
+
+
+def test_the_help_names_the_type_of_numpy() -> None:
+    @cy.kernel
+    def kernel(x):
+        s = 0
+        for i in range(len(x)):
+            if x[i] > 3:
+                break
+            s += x[i]
+        return s
+
+    with pytest.raises(cy.ShapeError, match=r"`s = np\.float32\(0\)`") as error:
+        kernel.compile(np.ones(3, "float32"))
+    assert error.value.code == "CYC120"
