@@ -29,7 +29,7 @@ from cyclotron.language.syntax.trees import walk
 from cyclotron.language.trace.assign import array
 from cyclotron.language.trace.axis_names import name_axes
 from cyclotron.language.trace.calls import inlined
-from cyclotron.language.trace.loop_carried import has_met_narrower
+from cyclotron.language.trace.loop_carried import anew, is_provisional
 from cyclotron.language.trace.storage import check_storage
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.blocked import Blocked, Spec
@@ -37,7 +37,6 @@ from cyclotron.language.values.context import ACTIVE, Recorder, Reference
 from cyclotron.language.values.host_functions import names_outside, outer, over_constants, reads_arrays
 from cyclotron.language.values.numpy_warnings import at_user_lines
 from cyclotron.language.values.reference import unwrap, wrap
-from cyclotron.language.values.scalar_type import ScalarType
 from cyclotron.language.values.tensor import SymbolicTensor
 from cyclotron.support.errors import CyclotronError, Span, TraceError
 
@@ -333,21 +332,16 @@ class Kernel:
 
     def _trace(self, values: tuple[Any, ...]) -> Trace:
         """Record the kernel, and again where loops turned out to change the types of numbers."""
-        types: dict[tuple[Span, str], ScalarType] = {}
-        mixed: set[str] = set()
+        trace = Trace(self.name)
         while True:  # each time with more of the numbers that loops carry, or of the dtypes that they meet
-            trace = Trace(self.name, types_after=types, mixed=mixed)
             try:
                 self._trace_into(trace, values)
             except Exception:
-                if not trace.types_found and not has_met_narrower(trace):
+                if not is_provisional(trace):
                     raise
-            if has_met_narrower(trace):
-                types = {}
-            elif trace.types_found:
-                types = types | trace.types_found
-            else:
+            if not is_provisional(trace):
                 return trace
+            trace = anew(trace)
 
     def _trace_into(self, trace: Trace, values: tuple[Any, ...]) -> None:
         bound = self.signature.bind_partial()

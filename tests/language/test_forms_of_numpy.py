@@ -107,6 +107,18 @@ def test_fillings_are_converted() -> None:
     _check(fillings, by_numpy, np.ones(3), np.ones((1, 1)))
 
 
+def test_a_filling_of_nothing_need_not_fit() -> None:
+    """As NumPy's, which converts it where there is an element only."""
+
+    @cy.kernel
+    def kernel(u):
+        return cy.full_like(u, -1.5)
+
+    nothing = np.array([], "uint8")
+    for found in (kernel.reference(nothing), kernel(nothing), np.full_like(nothing, -1.5)):
+        assert (found.shape, found.dtype) == ((0,), "uint8")
+
+
 def _check(function: FunctionType, oracle: Callable[..., Any], *arrays: np.ndarray) -> None:
     expected = oracle(*(array.copy() for array in arrays))
     expected = expected if isinstance(expected, tuple) else (expected,)

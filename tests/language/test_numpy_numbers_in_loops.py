@@ -149,3 +149,38 @@ def test_the_help_names_the_type_of_numpy() -> None:
     with pytest.raises(cy.ShapeError, match=r"`s = np\.float32\(0\)`") as error:
         kernel.compile(np.ones(3, "float32"))
     assert error.value.code == "CYC120"
+
+
+def test_numbers_of_python_divide_by_zero_as_in_python() -> None:
+    """In a loop too, where the next iterations would make NaN of them."""
+
+    @cy.kernel
+    def kernel(x):
+        s, k = 1.0, 0
+        while k < 2:
+            s = s / (k + 0.0) + x[k]
+            k += 1
+        return s
+
+    @cy.kernel
+    def of_data(x):
+        s, t = 1.0, 2.0
+        while t > x[0]:
+            t = t - 1
+            s = s / t
+        return s
+
+    @cy.kernel
+    def of_numpy(x):
+        s = 1.0
+        for k in range(3):
+            s = s / x[k]
+        return s
+
+    x = np.array([0.0, 1, 2])
+    with pytest.raises(cy.CyclotronError, match=r"division by zero|divided by zero"):
+        cy.run(kernel.compile(x))
+    with pytest.raises(cy.ExecutionError, match="divided by zero"):
+        cy.run(of_data.compile(x))
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        assert cy.run(of_numpy.compile(x)).outputs["s"] == np.inf

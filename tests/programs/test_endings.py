@@ -656,3 +656,65 @@ def test_a_loop_ends_around_one_that_is_left(recwarn):
     np.testing.assert_array_equal(result.output, left_inside.reference(x.copy()))
     assert result.cycles < 10_000  # of a million iterations
     assert not [one for one in recwarn if "CYC331" in str(one.message)]
+
+
+@cy.kernel
+def sparse_jacobi(row, col, val, b):
+    """Loops over what data tell inside one that data end: what a row made is read when all have been made."""
+    n = b.shape[0]
+    x = np.zeros(n)
+    change = 1.0
+    steps = 0
+    while change > 1e-1:
+        y = np.zeros(n)
+        for i in range(n):
+            s = b[i]
+            for k in range(row[i], row[i + 1]):
+                s += val[k] * x[col[k]]
+            y[i] = s
+        change = 0.0
+        for i in range(n):
+            change += abs(y[i] - x[i])
+            x[i] = y[i]
+        steps += 1
+    return x, steps
+
+
+@cy.kernel
+def halved_and_swept(u, times):
+    n = u.shape[0]
+    for _t in range(times):
+        while sum(u[i, j] for i in range(n) for j in range(n)) > 1:
+            for i in range(n):
+                for j in range(n):
+                    u[i, j] *= 0.5
+        for j in range(n):
+            for i in range(1, n):
+                u[i, j] += u[i - 1, j]
+    return u
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+@pytest.mark.parametrize("schedule", [None, cy.Schedule()], ids=["default", "one PE"])
+def test_loops_around_loops_of_data_end(n, schedule, recwarn):
+    """With two rows too, of which the dataflow is one function of the row: 60 million cycles."""
+    rng = np.random.default_rng(n)
+    row = np.concatenate([[0], np.cumsum(rng.integers(1, 3, n))])
+    given = row, rng.integers(0, n, row[-1]), rng.random(row[-1]) / 4, np.ones(n)
+    program = sparse_jacobi.compile(*given, schedule=schedule)
+    assert not [w for w in recwarn if "CYC331" in str(w.message)]
+    result = cy.run(program, backend="sim")
+    x, steps = sparse_jacobi.__wrapped__(*given)
+    np.testing.assert_array_equal(result.outputs["x"], x)
+    assert result.outputs["steps"] == steps
+    assert result.cycles < 10_000
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_loops_inside_a_loop_of_few_iterations_end(times, recwarn):
+    u = np.random.default_rng(1).random((3, 3))
+    program = halved_and_swept.compile(u.copy(), times)
+    assert not [w for w in recwarn if "CYC331" in str(w.message)]
+    result = cy.run(program, backend="sim")
+    np.testing.assert_allclose(result.output, halved_and_swept.__wrapped__(u.copy(), times), rtol=1e-13)
+    assert result.cycles < 1_000

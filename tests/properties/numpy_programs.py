@@ -270,23 +270,18 @@ class Writer(Expressions):
         ]
 
         def step() -> str:
-            name, operand = (
-                rng.choice(names),
-                rng.choice([*names, *self.scalars(), *elements, self.literal()]),
-            )
+            name = rng.choice(names)
+            operand = rng.choice([*names, *self.scalars(), *elements, self.literal()])
             operator = rng.choice(["+", "+", "-", "*", "/"])
             forms = [f"{name} {operator} {operand}", f"{rng.choice(['max', 'min'])}({name}, {operand})"]
-            return rng.choice(
-                [f"{name} {operator}= {operand}", f"{name} = {forms[0]}", f"{name} = {rng.choice(forms)}"]
-            )
+            in_place = [f"{name} {operator}= {operand}"] if operator != "/" else []
+            return rng.choice([*in_place, f"{name} = {forms[0]}", f"{name} = {rng.choice(forms)}"])
 
         starts = [
             f"{name} = {rng.choice(['0', '1', '0.0', '1.0', '-1.5', self.literal()])}" for name in names
         ]
         count = rng.choice(["i", "j", "k", self.fresh()])
         steps = [f"    {step()}" for _ in range(rng.choice([1, 1, 2]))]
-        if elements and self.chance(0.2):
-            steps[-1:] = [f"    if {rng.choice(elements)} > 0:", f"    {steps[-1]}"]
         ends = [
             f"    if {rng.choice(names)} {rng.choice(['>', '<'])} {rng.choice([*elements, '3', '-1'])}:",
             "        break",

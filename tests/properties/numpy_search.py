@@ -22,6 +22,7 @@ import random
 import re
 import resource
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -261,17 +262,25 @@ def compared(where: str, found: list[Any], expected: numpy_shim.Expected) -> Fin
 
 def shrunk(judge: Judge, program: Program, seed: int, finding: Finding) -> tuple[Program, Finding]:
     """The smallest program found that fails in the same way."""
+
+    def out_of_time(*_: object) -> None:  # of a loop that has lost what ends it
+        raise TimeoutError
+
     ends = time.process_time() + SHRINK_SECONDS
+    signal.signal(signal.SIGVTALRM, out_of_time)
     changed = True
     while changed:
         changed = False
         for candidate in smaller(program):
             if time.process_time() > ends:
                 return program, finding
+            signal.setitimer(signal.ITIMER_VIRTUAL, SHRINK_SECONDS)
             try:
                 again = judge.judge(candidate, seed)
             except Exception:  # no kernel at all
                 continue
+            finally:
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             same = again.outcome == finding.outcome
             if same and (again.kind == finding.kind or finding.outcome.startswith("wrong")):
                 program, finding, changed = candidate, again, True

@@ -461,7 +461,7 @@ def _new(
     dtype = default_dtype_here() if dtype is None else dtype
     array: Any = np.empty(scalars, dtype)
     if fill is not None:
-        array[...] = fill
+        np.copyto(array, fill, casting="unsafe")
     if tiles is not None:
         array = Blocked(array, tiles)
     made: NDArray[Any] = wrap(array) if context else array

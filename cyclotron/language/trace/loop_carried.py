@@ -32,9 +32,21 @@ _OF_HOST = (str, bool, int, float, complex, np.generic)
 _NUMBERS = (bool, int, float, complex, np.generic, Element, Affine, Extremum, Piecewise)
 
 
-def has_met_narrower(trace: Trace) -> bool:
+def is_provisional(trace: Trace) -> bool:
+    """Return whether loops turned out to make other types of numbers than they were recorded with."""
+    return bool(trace.types_found or trace.settling or _has_met_narrower(trace))
+
+
+def anew(trace: Trace) -> Trace:
+    """A recording that starts with what another has found of the types of numbers."""
+    types = {} if _has_met_narrower(trace) else trace.types_after | trace.types_found
+    settled = trace.settled | trace.settling
+    return Trace(trace.kernel, types_after=types, settled=settled, mixed=trace.mixed)
+
+
+def _has_met_narrower(trace: Trace) -> bool:
     """Return whether numbers that were taken for NumPy's met dtypes that Python's adopt."""
-    return any(_adopts(kind, trace.mixed) for kind in trace.settled)
+    return any(_adopts(kind, trace.mixed) for kind in trace.as_numpys)
 
 
 def _adopts(kind: str, dtypes: set[str]) -> bool:
@@ -67,18 +79,20 @@ class CarriedNumber:
         first = element(value).type
         dtypes = trace.mixed.union(tensor.dtype_name for tensor in trace.tensors)
         self._adopts = _adopts(first.kind, dtypes)
-        if first.weak and not self._adopts:
-            trace.settled.add(first.kind)
+        is_settled = self._place in trace.settled and not self._adopts
+        if is_settled:
+            trace.as_numpys.add(first.kind)
         self.is_apart = self._place in trace.types_after
         self.is_of_host = isinstance(value, _OF_HOST)
         self.has_started = not self.is_apart
-        # Without narrower dtypes than Python's it does not matter whether it adopts that of its neighbours.
-        self.type = trace.types_after.get(self._place, ScalarType(first.dtype, first.weak and self._adopts))
+        start = ScalarType(first.dtype, first.weak and not is_settled)
+        self.type = trace.types_after.get(self._place, start)
         if self.is_apart:
             dtype = self.type.dtype
             self.scalar = trace.declare(name, (), None, dtype, 0, anywhere=True, variable=name)
         else:
             self.scalar = new_array(operand(value).expression(), name)
+        self._tensors = {self.scalar}
 
     def __getitem__(self, key: tuple[()]) -> Any:
         return retyped(self.scalar.at(()), self.type) if self.has_started else self._before
@@ -87,7 +101,9 @@ class CarriedNumber:
         """The number as it is now, in a scalar of its own."""
         if not self.has_started:
             return self
-        return _Snapshot(retyped(new_array(self.scalar.expression(), self.name).at(()), self.type))
+        held = new_array(self.scalar.expression(), self.name)
+        self._tensors.add(held)
+        return _Snapshot(retyped(held.at(()), self.type))
 
     def takes(self, value: SymbolicArray) -> bool:
         """Return whether it can be what an iteration makes of it; if not, note what type that is.
@@ -98,9 +114,13 @@ class CarriedNumber:
             CYC120 if iterations make different types of it, or data tell which it has; CYC122 of arrays.
         """
         found = ScalarType(value.type.dtype, value.type.weak)
-        same_weak = found.weak == self.type.weak or not self._adopts
-        if not value.shape and found.dtype == self.type.dtype and same_weak:
-            return True
+        if not value.shape and found.dtype == self.type.dtype:
+            if found.weak == self.type.weak or not (self._adopts or self.type.weak):
+                return True
+            # Without narrower dtypes than Python's it matters only to divisions by 0 when it becomes NumPy's.
+            if not self._adopts and self._trace.divided.isdisjoint(self._tensors):
+                self._trace.settling.add(self._place)
+                return False
         if value.shape:
             _check_same(self.name, self.scalar, value)
         if self.is_apart:

@@ -82,8 +82,13 @@ class Trace:
         those known from recordings before this one, and those found in it.
     mixed : set of str
         The dtypes that operators have mixed, in recordings before this one too.
-    settled : set of str
-        The kinds of Python's numbers that loops carry as NumPy's, as they seemed to meet no narrower dtypes.
+    divided : set of Tensor
+        What numbers of Python's are computed of that divide others, or are divided, perhaps by 0.
+    settled, settling : set of tuple
+        The places of Python's numbers that an iteration makes NumPy's of the same dtype, of which nothing else
+        tells: they are so from the start. Those known from recordings before this one, and found in it.
+    as_numpys : set of str
+        The kinds of those that are taken for NumPy's in this recording.
     once : set of Index
         The indices of first iterations that are recorded apart.
     open_terms : int
@@ -113,7 +118,10 @@ class Trace:
     types_after: dict[tuple[Span, str], ScalarType] = field(default_factory=dict)
     types_found: dict[tuple[Span, str], ScalarType] = field(default_factory=dict)
     mixed: set[str] = field(default_factory=set)
-    settled: set[str] = field(default_factory=set)
+    divided: set[Tensor] = field(default_factory=set)
+    settled: set[tuple[Span, str]] = field(default_factory=set)
+    settling: set[tuple[Span, str]] = field(default_factory=set)
+    as_numpys: set[str] = field(default_factory=set)
     once: set[Index] = field(default_factory=set)
     open_terms: int = 0
     open_parts: int = 0

@@ -25,11 +25,14 @@ class Recorder(Protocol):
         Number of those terms, and of values of conditional expressions: copies are expressions there.
     mixed : set of str
         The dtypes of operators' operands, where those differ and are no numbers of Python's.
+    divided : set of tensors
+        What numbers of Python's are computed of that divide others, or are divided, perhaps by 0.
     """
 
     open_terms: int
     open_parts: int
     mixed: set[str]
+    divided: set[Any]
 
     @property
     def statements(self) -> Sequence[Any]: ...
@@ -97,10 +100,16 @@ class Reference:
 ACTIVE: ContextVar[Recorder | Reference | None] = ContextVar("cyclotron_active", default=None)
 
 
+def recorder_or_none() -> Recorder | None:
+    """Return the recording in progress, if there is one."""
+    recorder = ACTIVE.get()
+    return None if isinstance(recorder, Reference) else recorder
+
+
 def active_recorder() -> Recorder:
     """Return the recording in progress; the intermediate language means nothing without one."""
-    recorder = ACTIVE.get()
-    if recorder is None or isinstance(recorder, Reference):
+    recorder = recorder_or_none()
+    if recorder is None:
         raise trace_error(
             "CYC118",
             "the intermediate language is used outside a kernel",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cyclotron.language.values.blocked import Extent
-from cyclotron.language.values.context import ACTIVE, Reference
+from cyclotron.language.values.context import recorder_or_none
 from cyclotron.language.values.dispatch import SIGNS
 from cyclotron.language.values.operators import OPERATORS, result_dtype
 from cyclotron.language.values.ranges import ValueRange, range_of_operator
@@ -139,8 +139,8 @@ def promote(op: str, *types: ScalarType) -> tuple[str, ScalarType]:
         CYC121 if the operator is not defined on them, CYC120 if a number does not fit the others' dtype.
     """
     met = {one.dtype for one in types[OPERATORS[op].typing == "select" :] if not one.weak}
-    recorder = ACTIVE.get() if len(met) > 1 else None
-    if recorder is not None and not isinstance(recorder, Reference):
+    recorder = recorder_or_none() if len(met) > 1 else None
+    if recorder is not None:
         recorder.mixed |= met
     return _promoted(op, *types)
 

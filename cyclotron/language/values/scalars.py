@@ -10,7 +10,7 @@ import numpy as np
 
 from cyclotron.language.values.affine import Affine, Constraint, Index, intersection
 from cyclotron.language.values.condition import Condition, Extremum, Piecewise
-from cyclotron.language.values.context import active_recorder
+from cyclotron.language.values.context import active_recorder, recorder_or_none
 from cyclotron.language.values.dispatch import SIGNS
 from cyclotron.language.values.nodes import (
     Apply,
@@ -94,6 +94,9 @@ def computed(op: str, operands: Sequence[Element], span: Span, flags: Sequence[s
     dtype, type = promote(op, *(operand.type for operand in operands))
     if type.weak and op in _DIVISIONS and not _is_nonzero(operands[1]):
         flags = ("checked",)
+        recorder = recorder_or_none()
+        if recorder is not None:
+            recorder.divided |= {part.tensor for one in operands for part in accesses(one)}
     values = [converted(operand, dtype) for operand in operands[first:]]
     if OPERATORS[op].typing == "cast" and (operands[0].type.weak or dtype == type.dtype):
         values[0] = converted(values[0], type.dtype)

@@ -22,8 +22,10 @@ class ResultCopier {
   System run() {
     const std::size_t equations = result_.equations.size();
     if (!loop_.around.back()) return std::move(result_);  // nothing comes after the loop in those around
-    for (std::size_t e = 0; e < equations; ++e)
+    for (std::size_t e = 0; e < equations; ++e) {
+      reads_after_others_ = is_after_others(result_.equations[e]);
       result_.equations[e].expr = replaced(ExprId(result_.equations[e].expr));
+    }
     for (std::size_t e = 0; e < equations; ++e) {
       const auto copy = copies_.find(result_.equations[e].target);
       if (copy != copies_.end() && loop_.holds(result_.equations[e]))
@@ -33,16 +35,27 @@ class ResultCopier {
   }
 
  private:
+  /// True where the equation comes after a loop around this one, and so after more than one run of this one.
+  [[nodiscard]] bool is_after_others(const Equation& reader) const {
+    bool elsewhere = false;
+    for (std::size_t v = 0; v < loop_.around.size(); ++v) {
+      const bool same = v < reader.indices.size() && reader.indices[v] == loop_.names[v];
+      if (!loop_.around[v] && elsewhere) return true;
+      elsewhere = elsewhere || !same || (loop_.around[v] && pinned(reader, v) != loop_.around[v]);
+    }
+    return false;
+  }
+
   /// True where the access is to what an earlier run of the loop left.
   [[nodiscard]] bool is_result(const Access& access, const Axis& axis) const {
     const Affine& form = access.index[axis.dimension];
     if (!std::ranges::all_of(form.coefficients, [](auto c) { return c == 0; }) ||
         form.constant != last_ + axis.offset)
       return false;
-    return std::ranges::any_of(axis.around, [&](const auto& outer) {
-      const Affine& at = access.index[outer.first];
-      return only_variable(at) != only_variable(outer.second) || at.constant != outer.second.constant;
-    });
+    return reads_after_others_ || std::ranges::any_of(axis.around, [&](const auto& outer) {
+             const Affine& at = access.index[outer.first];
+             return only_variable(at) != only_variable(outer.second) || at.constant != outer.second.constant;
+           });
   }
 
   /// The expression with the copies in place of the results; itself where it reads none.
@@ -147,6 +160,7 @@ class ResultCopier {
   const Loop& loop_;
   const std::map<TensorId, Axis>& axes_;
   std::int64_t last_;
+  bool reads_after_others_ = false;
   std::map<TensorId, TensorId> copies_;
 };
 

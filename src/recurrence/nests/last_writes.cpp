@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include <cyclotron/support/error.hpp>
 
@@ -47,15 +48,66 @@ bool covers(const Source& general, const Source& special) {
   return special.points.is_subset(same);
 }
 
+/// The source, with the index of a loop that has one value instead of that value.
+Source by_indices(const Source& source) {
+  const auto variables = source.points.dimensions();
+  auto result = source;
+  for (std::size_t v = 0; v < std::min(variables, source.from.size()); ++v) {
+    const auto value = source.divisor * poly::variable(variables, v);
+    if (poly::is_constant(source.from[v]) && source.points.satisfies({value - source.from[v], true}))
+      result.from[v] = value;
+  }
+  return result;
+}
+
 /// isl may split a function where a coordinate is fixed; fewer pieces make fewer equations.
 std::vector<Source> merged(std::vector<Source> pieces) {
   for (std::size_t a = 0; a < pieces.size(); ++a) {
+    const auto general = by_indices(pieces[a]);
     for (std::size_t b = 0; b < pieces.size(); ++b) {
-      if (a == b || !covers(pieces[a], pieces[b])) continue;
+      if (a == b) continue;
+      const bool by_numbers = covers(pieces[a], pieces[b]);
+      if (!by_numbers && !covers(general, pieces[b])) continue;
+      if (!by_numbers) pieces[a].from = general.from;
       pieces[a].points = pieces[a].points.unite(pieces[b].points).coalesce();
       pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(b));
       return merged(std::move(pieces));
     }
+  }
+  return pieces;
+}
+
+/// The loop of which a source is the other iteration, of two: in one that of an outer loop's iteration before. isl makes one
+/// function of both, in which the iterations of the loops depend on each other.
+std::optional<std::size_t> loop_of_two(const Source& source) {
+  const auto of = [&](std::size_t f, std::size_t v) {
+    return v < source.from[f].coefficients.size() ? source.from[f].coefficients[v] : 0;
+  };
+  for (std::size_t v = 1; v < source.from.size(); ++v) {
+    bool outer = false;
+    for (std::size_t f = 0; f < v; ++f) outer = outer || of(f, v) != 0;
+    if (outer && of(v, v) == -1 && source.points.minimum(v) == source.points.maximum(v).value_or(0) - 1)
+      return v;
+  }
+  return std::nullopt;
+}
+
+/// The sources with one for each iteration of such loops.
+std::vector<Source> apart(std::vector<Source> pieces) {
+  for (std::size_t p = 0; p < pieces.size(); ++p) {
+    const auto loop = loop_of_two(pieces[p]);
+    if (!loop) continue;
+    const auto variables = pieces[p].points.dimensions();
+    const auto first = *pieces[p].points.minimum(*loop);
+    auto second = pieces[p];
+    const auto fix = [&](Source& one, std::int64_t value) {
+      one.points =
+          one.points.intersect({poly::variable(variables, *loop) - poly::constant(variables, value), true});
+      for (auto& form : one.from) form.constant += value * std::exchange(form.coefficients[*loop], 0);
+    };
+    fix(pieces[p], first);
+    fix(second, first + 1);
+    pieces.push_back(std::move(second));
   }
   return pieces;
 }
@@ -201,7 +253,7 @@ std::optional<std::vector<Source>> LastWrites::affine_pieces(const poly::Map& la
       from.push_back(poly::substitute(form, piece.forms, scope.names.size()));
     result.push_back({writer, points, std::move(from)});
   }
-  return merged(std::move(result));
+  return apart(merged(std::move(result)));
 }
 
 std::vector<std::optional<Count>> LastWrites::counts(std::size_t statement) const {
