@@ -85,8 +85,8 @@ class Trace:
     divided : set of Tensor
         What numbers of Python's are computed of that divide others, or are divided, perhaps by 0.
     settled, settling : set of tuple
-        The places of Python's numbers that an iteration makes NumPy's of the same dtype, of which nothing else
-        tells: they are so from the start. Those known from recordings before this one, and found in it.
+        The places of Python's numbers that an iteration makes NumPy's of the same dtype, which shows nowhere
+        else: they are so from the start. Those known from recordings before this one, and found in it.
     as_numpys : set of str
         The kinds of those that are taken for NumPy's in this recording.
     once : set of Index
