@@ -162,3 +162,31 @@ def test_two_terms_of_an_iteration_are_added_in_its_order(dtype: str, n: int) ->
             if i != 1:
                 expected[0] += w[i]
         np.testing.assert_array_equal(in_turn(u, w), expected, strict=True)
+
+
+@cy.kernel
+def started(u, v):
+    return sum((v[k] > 1 for k in range(len(v))), u)
+
+
+@cy.kernel
+def filtered(u, v):
+    return sum((v[k] > 0 for k in range(len(v)) if v[k] < 2), u * 1)
+
+
+@cy.kernel
+def of_terms(u, v):
+    return sum((v[k] for k in range(len(v)) if v[k] > 1), u)
+
+
+@pytest.mark.parametrize("kernel", [started, filtered, of_terms], ids=lambda one: one.name)
+@pytest.mark.parametrize("dtype", ["uint16", "int8", "float16", "float32", "bool", "int64", "complex64"])
+@pytest.mark.parametrize("other", ["uint8", "bool", "float32"])
+def test_sums_that_start_with_an_array(kernel: cy.Kernel, dtype: str, other: str) -> None:
+    """Tests are NumPy's truth values, which take the dtype of the array, not whole numbers of 64 bits."""
+    u, v = np.array([1, -0.0, 3]).astype(dtype), np.array([3, 1, 0, 2]).astype(other)
+    found, expected = cy.run(kernel.compile(u, v)).output, kernel.__wrapped__(u, v)
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype == expected.dtype
+    if found.dtype.kind == "f":
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))

@@ -184,3 +184,22 @@ def test_numbers_of_python_divide_by_zero_as_in_python() -> None:
         cy.run(of_data.compile(x))
     with pytest.warns(RuntimeWarning, match="divide by zero"):
         assert cy.run(of_numpy.compile(x)).outputs["s"] == np.inf
+
+
+def test_numbers_that_become_numpys_one_after_the_other() -> None:
+    """What is recorded with one of them as Python's makes another one Python's of another type."""
+
+    @cy.kernel
+    def kernel(v):
+        x = -1.5
+        for _k in range(3):
+            x *= x
+            x -= v[0]
+        y = 6
+        for _k in range(3):
+            y = y / x
+        return y, x
+
+    v = np.array([0.5, 0.1])
+    outputs = cy.run(kernel.compile(v)).outputs
+    assert (outputs["y"], outputs["x"]) == kernel.__wrapped__(v)

@@ -85,8 +85,8 @@ class CarriedNumber:
         self.is_apart = self._place in trace.types_after
         self.is_of_host = isinstance(value, _OF_HOST)
         self.has_started = not self.is_apart
-        start = ScalarType(first.dtype, first.weak and not is_settled)
-        self.type = trace.types_after.get(self._place, start)
+        after = trace.types_after.get(self._place, first)
+        self.type = ScalarType(after.dtype, after.weak and not is_settled)
         if self.is_apart:
             dtype = self.type.dtype
             self.scalar = trace.declare(name, (), None, dtype, 0, anywhere=True, variable=name)

@@ -152,17 +152,16 @@ def _as_added(total: Any, value: Any, negative: bool) -> Any:
         return total if dtype == total.dtype_name else total.summed(dtype)
     if not isinstance(total, Reduce):
         return total
-    if not isinstance(value, _NUMBERS):
+    if not isinstance(value, (*_NUMBERS, SymbolicArray)):
         return total
-    first = element(value)
+    first = operand(value) if isinstance(value, SymbolicArray) else element(value)
     truths = _truths(total.body)
     may_be_minus_zero = repr(first.value) == "-0.0" if isinstance(first, Constant) else first.type.kind == "f"
-    if may_be_minus_zero and not negative:
-        total = _without_zeros(total)
-    if truths is not None and first.dtype == "bool" and not (first.type.weak and truths.type.weak):
+    if truths is not None and first.type.dtype == "bool" and not (first.type.weak and truths.type.weak):
         return Reduce("sum", total.index, total.region, truths, total.span)
     dtype, _ = promote("add", first.type, total.type if truths is None else truths.type)
-    return total if total.type.weak or dtype == total.dtype else _summed_in(total, dtype)
+    total = total if total.type.weak or dtype == total.dtype else _summed_in(total, dtype)
+    return _without_zeros(total) if may_be_minus_zero and not negative else total
 
 
 def _without_zeros(total: Reduce) -> Reduce:
@@ -170,10 +169,12 @@ def _without_zeros(total: Reduce) -> Reduce:
     body = total.body
     if isinstance(body, Reduce):
         body = _without_zeros(body)
-    elif isinstance(body, Apply) and body.op == "where":
-        test, then, other = body.operands
-        if isinstance(other, Constant) and not other.value:
-            body = where(test, then, -0.0)
+    elif isinstance(body, Apply):
+        chosen = body.operands[0] if body.op == f"to_{body.dtype}" else body
+        if isinstance(chosen, Apply) and chosen.op == "where":
+            test, then, other = chosen.operands
+            if isinstance(other, Constant) and not other.value:
+                body = where(test, converted(then, body.dtype), -0.0)
     return Reduce(total.kind, total.index, total.region, body, total.span)
 
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include <cyclotron/support/error.hpp>
@@ -63,12 +64,14 @@ Source by_indices(const Source& source) {
 /// isl may split a function where a coordinate is fixed; fewer pieces make fewer equations.
 std::vector<Source> merged(std::vector<Source> pieces) {
   for (std::size_t a = 0; a < pieces.size(); ++a) {
-    const auto general = by_indices(pieces[a]);
+    std::optional<Source> general;
     for (std::size_t b = 0; b < pieces.size(); ++b) {
       if (a == b) continue;
-      const bool by_numbers = covers(pieces[a], pieces[b]);
-      if (!by_numbers && !covers(general, pieces[b])) continue;
-      if (!by_numbers) pieces[a].from = general.from;
+      if (!covers(pieces[a], pieces[b])) {
+        if (!general) general = by_indices(pieces[a]);
+        if (!covers(*general, pieces[b])) continue;
+        pieces[a].from = general->from;
+      }
       pieces[a].points = pieces[a].points.unite(pieces[b].points).coalesce();
       pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(b));
       return merged(std::move(pieces));
