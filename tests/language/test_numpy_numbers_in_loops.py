@@ -187,7 +187,7 @@ def test_numbers_of_python_divide_by_zero_as_in_python() -> None:
 
 
 def test_numbers_that_become_numpys_one_after_the_other() -> None:
-    """What is recorded with one of them as Python's makes another one Python's of another type."""
+    """With one of them recorded as Python's another one seems to become Python's of another type."""
 
     @cy.kernel
     def kernel(v):
