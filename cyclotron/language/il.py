@@ -29,7 +29,7 @@ from cyclotron.language.functions.creation import (
 )
 from cyclotron.language.functions.einsum import einsum
 from cyclotron.language.functions.grids import c_, converted_by_numpy, own, r_
-from cyclotron.language.functions.indexing import updated
+from cyclotron.language.functions.indexing import change_at, updated
 from cyclotron.language.syntax.annotations import typed
 from cyclotron.language.trace.assign import array, computed, shared
 from cyclotron.language.trace.branches import branches, unconditional
@@ -117,6 +117,7 @@ __all__ = [
     "branches",
     "c_",
     "captured",
+    "change_at",
     "changed",
     "choose",
     "computed",

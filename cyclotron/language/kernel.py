@@ -38,7 +38,7 @@ from cyclotron.language.values.host_functions import names_outside, outer, over_
 from cyclotron.language.values.numpy_warnings import at_user_lines
 from cyclotron.language.values.reference import unwrap, wrap
 from cyclotron.language.values.tensor import SymbolicTensor
-from cyclotron.support.errors import CyclotronError, Span, TraceError
+from cyclotron.support.errors import CyclotronError, InternalError, Span, TraceError
 
 if TYPE_CHECKING:
     from cyclotron.language.syntax.rewrite import Rewritten
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 # The most iterations of a `while`, where a kernel says nothing else.
 MOST_STEPS = 1_000_000
 _NUMBERS = itertools.count()
+_MOST_RECORDINGS = 100
 
 
 class Kernel:
@@ -333,7 +334,7 @@ class Kernel:
     def _trace(self, values: tuple[Any, ...]) -> Trace:
         """Record the kernel, and again where loops turned out to change the types of numbers."""
         trace = Trace(self.name)
-        while True:  # each time with more of the numbers that loops carry, or of the dtypes that they meet
+        for _ in range(_MOST_RECORDINGS):  # each with more of what numbers become that loops carry
             try:
                 self._trace_into(trace, values)
             except Exception:
@@ -342,6 +343,7 @@ class Kernel:
             if not is_provisional(trace):
                 return trace
             trace = anew(trace)
+        raise InternalError(f"the types of the numbers that `{self.name}` carries do not settle")
 
     def _trace_into(self, trace: Trace, values: tuple[Any, ...]) -> None:
         bound = self.signature.bind_partial()

@@ -37,7 +37,7 @@ SLIPS: dict[str, list[tuple[str, str]]] = {
         ("return np.random.default_rng(0).normal(size=4)", ""),
         ("return np.add(x, x, out=x)", "x[...] = x + y"),
         ("return np.add.reduce(x)", "cy.sum"),
-        ("y = x.copy(); np.add.at(y, n, 1.0); return y", "loop"),
+        ("y = x.copy(); np.divide.at(y, n, 2.0); return y", "loop"),
         ("return np.zeros(4, dtype=object)", "float64"),
         ("return x.astype('uint8')", ""),
         ("return x.astype(str)", "float64"),

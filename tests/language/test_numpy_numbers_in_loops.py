@@ -203,3 +203,21 @@ def test_numbers_that_become_numpys_one_after_the_other() -> None:
     v = np.array([0.5, 0.1])
     outputs = cy.run(kernel.compile(v)).outputs
     assert (outputs["y"], outputs["x"]) == kernel.__wrapped__(v)
+
+
+def test_inner_loops_tell_what_outer_ones_carry() -> None:
+    """Only what is found first is known: of the sum the inner loop's extremum tells."""
+
+    @cy.kernel
+    def kernel(w):
+        total = 0
+        for _t in range(3):
+            m = 0.0
+            for v in range(3):
+                m = max(m, w[v])
+            total += m
+        return total
+
+    w = np.array([3, 1, 2], "float32")
+    found = cy.run(kernel.compile(w)).outputs["total"]
+    assert (found, found.dtype) == (9, "float32")

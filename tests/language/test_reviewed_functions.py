@@ -184,6 +184,7 @@ FUNCTIONS = [
         for body in (
             "numpy.trunc(w), numpy.fix(w), numpy.trunc(w[0])",
             "numpy.signbit(w), numpy.copysign(w, -1), numpy.copysign(w[0], w), numpy.copysign(-2.5, w)",
+            "numpy.fmax(w, 1), numpy.fmin(w, w[::-1]), numpy.fmax(w[0], numpy.nan), numpy.fmin(2.5, w)",
             "numpy.fmod(w, 2), numpy.fmod(w, w[1]), numpy.fmod(7, w), numpy.fmod(w[0], 2)",
             "numpy.nan_to_num(w), numpy.nan_to_num(w, nan=1, posinf=5.5, neginf=-3)",
             "numpy.logaddexp(w, 1.0), numpy.logaddexp(w, w)",

@@ -31,7 +31,7 @@ from cyclotron.language.values.context import active_recorder
 from cyclotron.language.values.dynamic_slices import Ragged, assign_by_mask, read_by_mask
 from cyclotron.language.values.nodes import Apply, AxisIndex, Constant, Element
 from cyclotron.language.values.operations import apply, element, where
-from cyclotron.language.values.scalar_type import ScalarType, check_fit, check_storable
+from cyclotron.language.values.scalar_type import ScalarType, check_fit, check_storable, promote
 from cyclotron.language.values.scalars import check_numbers
 from cyclotron.language.values.source_span import here, trace_error
 from cyclotron.language.values.subscripts import is_array, is_place
@@ -217,8 +217,56 @@ def scattered(array: View, key: Any, value: Any) -> None:
         array[at_axis(along, int(place))] = one if whole else element(one)
 
 
-def _put_each(array: View, keys: Sequence[Any], value: Any) -> None:
-    """Assign to what is at each of several places in turn: of several at one place the last stays."""
+def change_at(op: str, array: Any, key: Any, value: Any) -> None:
+    """``il.change_at("add", y, n, v)``, of the text's `np.add.at(y, n, v)`: one place after the other.
+
+    Raises
+    ------
+    ShapeError
+        CYC122 for what is no array that can be assigned, for masks, and for places of several axes;
+        CYC120 for what arrays do not store.
+    """
+    name = f"np.{op}.at"
+    if not isinstance(array, SymbolicArray) or not isinstance(array.whole(), View):
+        raise unfit(
+            f"`{name}` changes what is no array of the kernel", "make it an array before, e.g. `y = y + 0`"
+        )
+    array, given = array.whole(), operand(value)
+    array.check_writable()
+    check_numbers(value, array.dtype_name)
+    check_storable(promote(op, array.type, given.type)[1].dtype, array.dtype_name)
+    keys = [element(one) if _is_symbolic_number(one) else one for one in _each_axis(array, key)]
+    if not any(map(is_array, keys)):
+        key, whole = tuple(keys), not any(map(is_place, keys))
+        array[key] = combine(op, (array[key], value)) if whole else _changed_by(op, array[key], value)
+        return
+    keys = [
+        operand(np.asarray(one) if isinstance(one, (list, range)) else one) if is_array(one) else one
+        for one in keys
+    ]
+    places = [one for one in keys if isinstance(one, SymbolicArray)]
+    if any(one.ndim != 1 or one.dtype_name == "bool" for one in places) or any(one is None for one in keys):
+        raise unfit(
+            f"the places of `{name}` are no vector of integers",
+            "write a loop: `for k in range(len(n)): y[n[k]] += v[k]`; with a mask `y[mask] += v`",
+        )
+    _put_each(array, keys, value, op)
+
+
+def _changed_by(op: str, taken: Any, value: Any) -> Any:
+    """Elements, changed by an operator; what is added leaves others as they are."""
+    if op in dispatch.IN_PLACE:
+        return getattr(operator, dispatch.IN_PLACE[op])(
+            taken, dispatch.Term(value) if op in ("add", "subtract") else value
+        )
+    return combine(op, (taken, value))
+
+
+def _put_each(array: View, keys: Sequence[Any], value: Any, op: str = "") -> None:
+    """Assign to what is at each of several places in turn: of several at one place the last stays.
+
+    With an operator it is changed by that instead.
+    """
     places = {n: _as_it_is(operand(one), array) for n, one in enumerate(keys) if _is_data(one)}
     (count,) = whole_numbers(broadcasting.broadcast([one.shape for one in places.values()]), "the indices")
     chosen = sorted([*places, *_numbers(keys)])
@@ -238,7 +286,12 @@ def _put_each(array: View, keys: Sequence[Any], value: Any) -> None:
             for n, one in enumerate(keys)
         ]
         at = number if along >= 0 and given.shape[along] != 1 else 0
-        _put(array, each, given if along < 0 else given[at_axis(along, at)], grows=False)
+        one = given if along < 0 else given[at_axis(along, at)]
+        if op:
+            key = tuple(each)
+            array[key] = _changed_by(op, array[key], one)
+        else:
+            _put(array, each, one, grows=False)
 
 
 def _put(array: View, keys: Sequence[Any], value: Any, grows: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.values.dispatch import Array, PartialArray
 from cyclotron.language.values.operations import element
-from cyclotron.language.values.scalar_type import ScalarType, promote, sample
+from cyclotron.language.values.scalar_type import ScalarType, note_mixed, promote, sample
 from cyclotron.support.dtypes import kind_of
 
 
@@ -34,6 +34,7 @@ def _promoted(ufunc: np.ufunc, *values: Any) -> list[Any]:
         CYC121 if NumPy does not have it of such numbers.
     """
     found = [_value(one) for one in values]
+    note_mixed(one.type for one in found)
     try:
         dtype = np.asarray(ufunc(*(sample(one.type) for one in found))).dtype
     except TypeError:
@@ -64,6 +65,23 @@ def _signbit(x: Any) -> Any:
 def _copysign(x: Any, y: Any) -> Any:
     size, sign = _promoted(np.copysign, x, y)
     return f.where(_signbit(sign), -f.abs(size), f.abs(size))
+
+
+@numpy_function(np.fmax, elementwise=True, public=False)
+def _fmax(x: Any, y: Any) -> Any:
+    return _unless_nan(np.fmax, f.maximum, x, y)
+
+
+@numpy_function(np.fmin, elementwise=True, public=False)
+def _fmin(x: Any, y: Any) -> Any:
+    return _unless_nan(np.fmin, f.minimum, x, y)
+
+
+def _unless_nan(ufunc: np.ufunc, extremum: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
+    """An extremum of the numbers that are none of NaN."""
+    a, b = _promoted(ufunc, x, y)
+    whole = extremum(a, b)
+    return whole if kind_of(a.dtype) not in "fc" else f.where(is_nan(b), a, f.where(is_nan(a), b, whole))
 
 
 @numpy_function(np.fmod, elementwise=True, public=False)

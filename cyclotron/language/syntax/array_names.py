@@ -347,6 +347,8 @@ def _stores(node: ast.AST) -> list[tuple[str, ast.expr | None]]:
         targets, value = [node.target], node.value
     elif isinstance(node, ast.For):
         targets, value = [node.target], node.iter
+    elif (changed := changed_at(node)) is not None:
+        targets, value = [changed], None
     else:
         return []
     parts = [part for target in targets for part in walk(target)]
@@ -359,9 +361,19 @@ def _stores(node: ast.AST) -> list[tuple[str, ast.expr | None]]:
     return [*((name, value) for name in names), *((name, None) for name in arrays)]
 
 
+def changed_at(node: ast.AST) -> ast.Subscript | None:
+    """The elements that a statement `np.add.at(y, n, v)` changes, as `y[n]`, as far as its text tells."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "at":
+        return None
+    if len(call.args) != 3 or call.keywords:
+        return None
+    return located(ast.Subscript(call.args[0], call.args[1], ast.Store()), node)
+
+
 def _changed_by(node: ast.AST) -> list[str]:
     """The names of arrays that a statement changes, all or in part."""
-    if not isinstance(node, (ast.Assign, ast.AugAssign)):
+    if not isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)):
         return []
     return [name for name, value in _stores(node) if value is None or isinstance(node, ast.AugAssign)]
 

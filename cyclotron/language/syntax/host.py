@@ -6,7 +6,10 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from cyclotron.language.functions import debug
+from cyclotron.language.syntax.array_names import changed_at
 from cyclotron.language.syntax.assignments import ASSIGNMENTS, assign, may_be_of_host, new_array, type_checks
 from cyclotron.language.syntax.jumps import jumps
 from cyclotron.language.syntax.names import assigned_names
@@ -15,6 +18,8 @@ from cyclotron.language.syntax.rewrite_state import RewriteState
 from cyclotron.language.syntax.source import managers
 from cyclotron.language.syntax.trees import call, copied, located, name, walk, with_node
 from cyclotron.language.trace.with_blocks import fuse, host, ignore
+
+_CHANGES = (np.add, np.subtract, np.multiply, np.maximum, np.minimum)
 
 
 def with_block(state: RewriteState, node: ast.With) -> list[ast.stmt]:
@@ -92,10 +97,27 @@ def expression_statement(state: RewriteState, node: ast.Expr) -> list[ast.stmt]:
         return []  # a docstring
     if isinstance(node.value, ast.Call) and state.source.meaning(node.value.func) is debug.print:
         return [located(ast.Expr(value=state.rewrite(node.value)), node)]
+    changed = _changed_at(state, node)
+    if changed is not None:
+        return changed
     filled = _filled(state, node.value)
     if filled is not None:
         return assign(state, filled)
     return host_statement(state, node)
+
+
+def _changed_at(state: RewriteState, node: ast.Expr) -> list[ast.stmt] | None:
+    """`np.add.at(y, n, v)` as `il.change_at("add", y, n, v)`; None for other expressions."""
+    if changed_at(node) is None:
+        return None
+    assert isinstance(node.value, ast.Call)
+    assert isinstance(node.value.func, ast.Attribute)
+    ufunc = state.source.meaning(node.value.func.value)
+    op = next((one.__name__ for one in _CHANGES if ufunc is one), "")
+    if not op:
+        return None
+    made = call(state.il, "change_at", [ast.Constant(op), *map(state.rewrite, node.value.args)])
+    return [located(ast.Expr(value=made), node)]
 
 
 def _filled(state: RewriteState, node: ast.expr) -> ast.Assign | None:

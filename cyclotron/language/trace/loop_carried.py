@@ -105,8 +105,11 @@ class CarriedNumber:
         self._tensors.add(held)
         return _Snapshot(retyped(held.at(()), self.type))
 
-    def takes(self, value: SymbolicArray) -> bool:
+    def takes(self, value: SymbolicArray, *, notes: bool, leaves: bool) -> bool:
         """Return whether it can be what an iteration makes of it; if not, note what type that is.
+
+        Only what loops find first is noted (`notes`): it may be why others seem to change. Where a loop is left
+        (`leaves`) no iteration has made anything of it.
 
         Raises
         ------
@@ -119,13 +122,14 @@ class CarriedNumber:
                 return True
             # Without narrower dtypes than Python's it matters only to divisions by 0 when it becomes NumPy's.
             if not self._adopts and self._trace.divided.isdisjoint(self._tensors):
-                self._trace.settling.add(self._place)
+                self._trace.settling |= {self._place} if notes else set()
                 return False
         if value.shape:
             _check_same(self.name, self.scalar, value)
-        if self.is_apart:
+        if self.is_apart and (self.has_started or leaves):
             raise _changed_type(self.name, self.type, found)
-        self._trace.types_found.setdefault(self._place, found)
+        if notes:
+            self._trace.types_found[self._place] = found
         return False
 
 
@@ -281,6 +285,7 @@ def update_carried(**pairs: Any) -> None:
 
 def keep_values(pairs: Mapping[str, tuple[Any, Any]], **options: Any) -> None:
     """Assign to what names are kept in what the names hold, all at once; `Binding` has options."""
+    is_first = not is_provisional(active_trace())
     values: dict[str, SymbolicArray] = {}
     places: dict[str, tuple[SymbolicTensor, Any]] = {}
     for one, (place, held) in pairs.items():
@@ -288,7 +293,7 @@ def keep_values(pairs: Mapping[str, tuple[Any, Any]], **options: Any) -> None:
             continue
         value = operand(held)
         if isinstance(place, CarriedNumber):
-            if not place.takes(value):
+            if not place.takes(value, notes=is_first, leaves=bool(options.get("leaves"))):
                 continue
             place = place.scalar
         else:

@@ -127,6 +127,14 @@ def check_accumulator(terms: str, dtype: str) -> None:
         )
 
 
+def note_mixed(types: Iterable[ScalarType]) -> None:
+    """Note in the recording the dtypes that an operator mixes."""
+    met = {one.dtype for one in types if not one.weak}
+    recorder = recorder_or_none() if len(met) > 1 else None
+    if recorder is not None:
+        recorder.mixed |= met
+
+
 def promote(op: str, *types: ScalarType) -> tuple[str, ScalarType]:
     """The dtype in which NumPy computes an operator, and the type of the result.
 
@@ -138,10 +146,7 @@ def promote(op: str, *types: ScalarType) -> tuple[str, ScalarType]:
     ShapeError
         CYC121 if the operator is not defined on them, CYC120 if a number does not fit the others' dtype.
     """
-    met = {one.dtype for one in types[OPERATORS[op].typing == "select" :] if not one.weak}
-    recorder = recorder_or_none() if len(met) > 1 else None
-    if recorder is not None:
-        recorder.mixed |= met
+    note_mixed(types[OPERATORS[op].typing == "select" :])
     return _promoted(op, *types)
 
 
