@@ -17,11 +17,11 @@ def carried(x):
 @cy.kernel
 def type_changes_again(x):
     X = cy.empty_like(x)
-    first, second = 0, 0
-    for i in range(len(x)):
-        X[i] = first
-        first = second
-        second = x[i]  # error: CYC120
+    first, second = 0, x[0]
+    for _ in range(9):
+        first, second = second, first  # error: CYC120
+    X[0] = first
+    X[1:] = second
     return X
 
 

@@ -361,10 +361,57 @@ def test_types_that_change_again_are_refused() -> None:
         return a, b
 
     with pytest.raises(
-        cy.ShapeError, match="`a` is float64 after an iteration and float32 after another"
+        cy.ShapeError, match="`a` is float32 after an iteration and float64 after another"
     ) as error:
-        ever_wider.compile(np.ones(4, dtype="float32"), np.ones(4, dtype="int32"))
+        ever_wider.compile(np.ones(9, dtype="float32"), np.ones(4, dtype="int32"))
     assert error.value.code == "CYC120"
+    found = cy.run(ever_wider.compile(np.ones(3, dtype="float32"), np.ones(4, dtype="int32"))).outputs
+    assert [one.dtype for one in found.values()] == ["float64", "float32"]  # as long as each has its own
+
+
+@cy.kernel
+def biquad(x):
+    out = np.zeros_like(x)
+    x1 = x2 = y1 = y2 = 0.0
+    for i in range(len(x)):
+        y = 0.5 * x[i] + 0.25 * x1 + 0.125 * x2 - 0.1 * y1 - 0.05 * y2
+        x2 = x1
+        x1 = x[i]
+        y2 = y1
+        y1 = y
+        out[i] = y
+    return out, y1, y2
+
+
+@cy.kernel
+def fibonacci(x):
+    a, b, k = 0, 1, 0
+    while k < len(x):
+        a, b = b, a + b * x[k]
+        k += 1
+    return a, b, k
+
+
+@cy.kernel
+def in_turn(x):
+    a, b, c = 0, 1, 2.0
+    for i in range(len(x)):
+        a, b, c = b, c, x[i]
+    return a, b, c
+
+
+@pytest.mark.parametrize("kernel", [biquad, fibonacci, in_turn])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "int8", "float64"])
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_types_that_settle_after_a_few_iterations(kernel: cy.Kernel, dtype: str, size: int) -> None:
+    """Each of the first iterations makes other types; how many there are is known."""
+    x = np.arange(1, size + 1).astype(dtype)
+    wanted = kernel.__wrapped__(x)
+    for backend in ("sim", "local"):
+        found = cy.run(kernel.compile(x), backend=backend).outputs.values()
+        for one, right in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(one, right, rtol=1e-6)
+            assert one.dtype == np.asarray(right).dtype
 
 
 @pytest.mark.parametrize("a", [3, 2.5, np.float32(2), np.array(2.0), np.arange(3.0)], ids=repr)
@@ -414,3 +461,33 @@ def test_what_is_added_to_a_number_may_be_assigned_afterwards(kernel):
         found = cy.run(program, backend=backend).outputs.values()
         for one, right in zip(found, expected, strict=True):
             np.testing.assert_allclose(one, right, rtol=1e-14)
+
+
+@cy.kernel
+def longest_so_far(x):
+    b = 0
+    for i in range(len(x)):
+        m = 0
+        for j in range(i + 1):
+            m = max(m, x[j])
+        b = b + m
+    return b
+
+
+@cy.kernel
+def downwards(x):
+    b = 0
+    for i in range(1, len(x)):
+        m = 1
+        for j in range(i, -1, -1):
+            m = m + x[j]
+        b = b + m
+    return b
+
+
+@pytest.mark.parametrize("kernel", [longest_so_far, downwards])
+@pytest.mark.parametrize("dtype", ["int32", "float32", "int64"])
+def test_loops_that_an_index_bounds_have_a_first_iteration(kernel: cy.Kernel, dtype: str) -> None:
+    x = np.array([3, 1, 2, 5], dtype)
+    found, right = cy.run(kernel.compile(x)).outputs["b"], kernel.__wrapped__(x)
+    assert (found, found.dtype) == (right, right.dtype)

@@ -266,3 +266,18 @@ def test_several_elements_have_no_truth() -> None:
     with pytest.raises(cy.TraceError, match="several elements") as error:
         of_several.recurrences(np.ones(3))
     assert error.value.code == "CYC104"
+
+
+@cy.kernel
+def logical(u, a):
+    return np.logical_and(a, u), np.logical_or(u, a), cy.logical_xor(u, a), np.logical_and(u[1], a)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "complex64", "uint8", "int8", "bool", "int64"])
+@pytest.mark.parametrize("a", [1e-76, 0.0, np.nan, 300, -1, 0, True, 1j, np.float64(1e-76)], ids=repr)
+def test_numbers_beside_arrays_are_true_as_they_are(dtype: str, a: complex) -> None:
+    """In the dtype of the array 1e-76 would be 0, and 300 no number."""
+    u = np.array([0, 2, 0]).astype(dtype)
+    found = cy.run(logical.compile(u, a)).outputs.values()
+    for one, right in zip(found, logical.__wrapped__(u, a), strict=True):
+        np.testing.assert_array_equal(one, right)

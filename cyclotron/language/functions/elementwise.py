@@ -31,6 +31,7 @@ _HOSTS = (np.ndarray, np.generic, int, float, complex, list, tuple)
 _OF_NUMPY: Mapping[str, Callable[..., Any]] = {
     "power": operations.power_of_numpy,
     **{op: functools.partial(operations.rounded, op) for op in ("floor", "ceil")},
+    **{op: functools.partial(operations.of_truths, op) for op in operations.OF_TRUTHS},
 }
 """Functions that are other operators for some operands."""
 

@@ -1,8 +1,8 @@
 """Names that a loop assigns anew (`u = u + c * v`): each iteration starts with what the one before left.
 
-An array gets one of its own for that, a number a scalar. Where the first iteration makes a number of another
-type of it than it was before the loop (`change = 1.0`, then a float32), that iteration is recorded apart from
-the others, as Python runs it; this is known when the kernel has been recorded once, and then it is again.
+An array gets one of its own for that, a number a scalar. Where the first iterations make numbers of other
+types of it than it was before the loop (`change = 1.0`, then a float32), they are recorded apart from the
+others, as Python runs them; this is known when the kernel has been recorded once, and then it is again.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from cyclotron.language.values.tensor import SymbolicTensor
 from cyclotron.support.dtypes import kind_of
 
 _PYTHONS = frozenset({"bool", "int64", "float64", "complex128"})
+_MOST_APART = 4  # iterations
 _OF_HOST = (str, bool, int, float, complex, np.generic)
 _NUMBERS = (bool, int, float, complex, np.generic, Element, Affine, Extremum, Piecewise)
 
@@ -61,19 +62,17 @@ class CarriedNumber:
     ----------
     name : str
         Its name in the kernel's text.
-    is_apart : bool
-        Whether the first iteration is recorded apart, as it makes another type of it.
-    is_of_host : bool
-        Whether the host knows what it is before the loop.
-    has_started : bool
-        Whether what is recorded comes after the first iteration, or may.
-    scalar : SymbolicTensor
-        What keeps it between the iterations.
+    types : tuple of ScalarType
+        What each of the first iterations makes of it, where that is another type; the last one stays.
+    type : ScalarType
+        Its type now.
+    iterations : int
+        How many have been recorded apart before what is recorded.
     """
 
     def __init__(self, trace: Trace, value: Any, name: str) -> None:
         self.name = name
-        self._before = value
+        self._value = value
         self._place = (here(), name)
         self._trace = trace
         first = element(value).type
@@ -82,34 +81,70 @@ class CarriedNumber:
         is_settled = self._place in trace.settled and not self._adopts
         if is_settled:
             trace.as_numpys.add(first.kind)
-        self.is_apart = self._place in trace.types_after
-        self.is_of_host = isinstance(value, _OF_HOST)
-        self.has_started = not self.is_apart
-        after = trace.types_after.get(self._place, first)
-        self.type = ScalarType(after.dtype, after.weak and not is_settled)
-        if self.is_apart:
-            dtype = self.type.dtype
-            self.scalar = trace.declare(name, (), None, dtype, 0, anywhere=True, variable=name)
-        else:
-            self.scalar = new_array(operand(value).expression(), name)
-        self._tensors = {self.scalar}
+        start, *self.types = (
+            ScalarType(one.dtype, one.weak and not is_settled)
+            for one in (first, *trace.types_after.get(self._place, ()))
+        )
+        self.type = start
+        self.iterations = 0
+        self._is_kept = not self.types
+        self._scalars: list[SymbolicTensor] = []
+        for number, one in enumerate(self.types):
+            same = number and self.types[number - 1].dtype == one.dtype
+            self._scalars.append(
+                self._scalars[-1]
+                if same
+                else trace.declare(name, (), None, one.dtype, 0, anywhere=True, variable=name)
+            )
+        if not self.types:
+            self._scalars.append(new_array(operand(value).expression(), name))
+        self._tensors = {*self._scalars}
 
     def __getitem__(self, key: tuple[()]) -> Any:
-        return retyped(self.scalar.at(()), self.type) if self.has_started else self._before
+        if not self._is_kept:
+            return self._value
+        return retyped(self._scalars[self._at(self.iterations - 1)].at(()), self.type)
+
+    @property
+    def scalar(self) -> SymbolicTensor:
+        """The tensor that keeps it after the iteration that is recorded."""
+        return self._scalars[self._at(self.iterations)]
+
+    def _at(self, iteration: int) -> int:
+        return max(0, min(iteration, len(self._scalars) - 1))
 
     def copy(self) -> CarriedNumber | _Snapshot:
         """The number as it is now, in a scalar of its own."""
-        if not self.has_started:
+        if not self._is_kept:
             return self
-        held = new_array(self.scalar.expression(), self.name)
+        held = new_array(operand(self[()]).expression(), self.name)
         self._tensors.add(held)
         return _Snapshot(retyped(held.at(()), self.type))
+
+    def starts_apart(self) -> None:
+        """Note that a first iteration is recorded apart: there what the host knows is what it is."""
+        self._is_kept = self._is_kept and not isinstance(self._value, _OF_HOST)
+
+    def holds(self, held: Any) -> None:
+        """Note what it is at the end of an iteration, which the host may know."""
+        self._value = held
+
+    def goes_on(self) -> None:
+        """Note that an iteration has been recorded apart."""
+        self.iterations += 1
+        if self.types:
+            self.type = self.types[self._at(self.iterations - 1)]
+        self._is_kept = bool(self.types) or not isinstance(self._value, _OF_HOST)
+
+    def ends_apart(self) -> None:
+        """Note that the other iterations are recorded together."""
+        self._is_kept = True
 
     def takes(self, value: SymbolicArray, *, notes: bool, leaves: bool) -> bool:
         """Return whether it can be what an iteration makes of it; if not, note what type that is.
 
-        Only what loops find first is noted (`notes`): it may be why others seem to change. Where a loop is left
-        (`leaves`) no iteration has made anything of it.
+        Only what loops find first is noted (`notes`): it may be why others seem to change. Where a loop is
+        left (`leaves`) no later iteration may change the type.
 
         Raises
         ------
@@ -117,20 +152,26 @@ class CarriedNumber:
             CYC120 if iterations make different types of it, or data tell which it has; CYC122 of arrays.
         """
         found = ScalarType(value.type.dtype, value.type.weak)
-        if not value.shape and found.dtype == self.type.dtype:
-            if found.weak == self.type.weak or not (self._adopts or self.type.weak):
-                return True
-            # Without narrower dtypes than Python's it matters only to divisions by 0 when it becomes NumPy's.
-            if not self._adopts and self._trace.divided.isdisjoint(self._tensors):
-                self._trace.settling |= {self._place} if notes else set()
-                return False
+        later = self.types[self._at(self.iterations) :] or [self.type]
         if value.shape:
             _check_same(self.name, self.scalar, value)
-        if self.is_apart and (self.has_started or leaves):
-            raise _changed_type(self.name, self.type, found)
+        if all(self._is_same(one, found) for one in (later if leaves else later[:1])):
+            return True
+        # Without narrower dtypes than Python's it matters only to divisions by 0 when it becomes NumPy's.
+        is_settling = later[0].weak and later[0].dtype == found.dtype and not self._adopts
+        if is_settling and self._trace.divided.isdisjoint(self._tensors):
+            self._trace.settling |= {self._place} if notes else set()
+            return False
+        if (leaves and self.types) or self.iterations >= _MOST_APART:
+            raise _changed_type(self.name, later[-1] if leaves else later[0], found)
         if notes:
-            self._trace.types_found[self._place] = found
+            known = [*self.types, *[self.type] * self.iterations][: self.iterations]
+            self._trace.types_found[self._place] = (*known, found)
         return False
+
+    def _is_same(self, one: ScalarType, other: ScalarType) -> bool:
+        same_weak = one.weak == other.weak or not (self._adopts or one.weak)
+        return one.dtype == other.dtype and same_weak
 
 
 class _Snapshot:
@@ -239,7 +280,7 @@ def loop_carried(value: Any, *, name: str, is_number: bool = False, in_place: bo
         value = element(value)
     if is_number and isinstance(value, _NUMBERS):
         number = CarriedNumber(trace, value, name)
-        if not number.is_apart:
+        if not number.types:
             trace.bind({number.scalar: name}, {number.scalar: (None,)}, first)
         return number
     if not isinstance(value, (SymbolicArray, Element)):
@@ -293,9 +334,12 @@ def keep_values(pairs: Mapping[str, tuple[Any, Any]], **options: Any) -> None:
             continue
         value = operand(held)
         if isinstance(place, CarriedNumber):
-            if not place.takes(value, notes=is_first, leaves=bool(options.get("leaves"))):
+            number, leaves = place, bool(options.get("leaves"))
+            if not number.takes(value, notes=is_first, leaves=leaves):
                 continue
-            place = place.scalar
+            place = number.scalar
+            if not leaves:
+                number.holds(held)
         else:
             _check_same(one, place, value)
         values[one], places[one] = value, (place, held)

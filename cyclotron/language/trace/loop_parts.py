@@ -8,12 +8,14 @@ from cyclotron.language.trace.conditions import truth
 from cyclotron.language.trace.loop_carried import CarriedNumber
 from cyclotron.language.trace.loops import loop, range_domain
 from cyclotron.language.trace.trace import Trace, active_trace
-from cyclotron.language.values.affine import Index
+from cyclotron.language.values.affine import Affine, Constraint, Index, affine, intersection
 from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.nodes import Access, Constant, Element, rebuild, transform
 from cyclotron.language.values.region import is_empty
 from cyclotron.language.values.source_span import here, shape_error
 from cyclotron.language.values.tensor import SymbolicTensor
+
+_NAMES = ("first", "second", "third", "fourth")
 
 
 def loop_parts(
@@ -40,29 +42,36 @@ def loop_parts(
         CYC120 if an iteration changes the type of a number, and it is not known whether there is one.
     """
     carried = [one for one in numbers if isinstance(one, CarriedNumber)]
-    apart = [one for one in carried if one.is_apart]
-    if not apart:
+    depth = max((len(one.types) for one in carried), default=0)
+    if not depth:
         yield loop(name, *bounds, running=running)
         return
     start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
-    begins = _begins(name, bounds) if test is None else _known(active_trace(), truth(test()))
-    if begins is False:
-        return
-    if begins is not True:
-        first = apart[0]
-        raise shape_error(
-            "CYC120",
-            f"`{first.name}` gets another type, {first.type.dtype}, in the first iteration of a loop, and"
-            " whether there is one is known only when the program runs",
-            help=f"start with a number of that type, e.g. `{first.name} = np.{first.type.dtype}(0)`",
-        )
-    second = start + step  # type: ignore[operator]
     for one in carried:
-        one.has_started = not (one.is_apart or one.is_of_host)  # which the tests of the first one know
-    yield loop(name, start, second, step, running=running, once=True)
-    for one in carried:
-        one.has_started = True
-    yield loop(name, second, stop, step, running=running)
+        one.starts_apart()
+    for number in range(depth + 1):
+        begins = _begins(name, (start, stop, step)) if test is None else _known(active_trace(), truth(test()))
+        if begins is False:
+            return
+        if number == depth:
+            for one in carried:
+                one.ends_apart()
+            yield loop(name, start, stop, step, running=running)
+            return
+        if begins is not True:
+            first = next(one for one in carried if len(one.types) > number)
+            own = first.types[number].dtype
+            raise shape_error(
+                "CYC120",
+                f"`{first.name}` gets another type, {own}, in the {_NAMES[number]} iteration of a loop, and"
+                " whether there is one is known only when the program runs",
+                help=f"start with a number of that type, e.g. `{first.name} = np.{first.types[-1].dtype}(0)`",
+            )
+        following = start + step  # type: ignore[operator]
+        yield loop(name, start, following, step, running=running, once=True)
+        start = following
+        for one in carried:
+            one.goes_on()
 
 
 def _begins(name: str, bounds: tuple[object, ...]) -> bool | None:
@@ -71,8 +80,17 @@ def _begins(name: str, bounds: tuple[object, ...]) -> bool | None:
     _, region = range_domain(index, bounds)
     if all(map(is_empty, region)):
         return False
-    alone = all(one is index for part in region for c in part for one in c.form.terms)
-    return True if alone else None
+    if all(one is index for part in region for c in part for one in c.form.terms):
+        return True
+    start, stop, step = (affine(one) for one in bounds)
+    if start is None or stop is None or step is None or start.divisor != 1 or stop.divisor != 1:
+        return None
+    ahead = stop.plus(start.times(-1)).times(1 if step.constant > 0 else -1)
+    around = active_trace().region()
+    behind, some = Constraint(ahead.times(-1)), Constraint(ahead.plus(Affine({}, -1)))
+    if all(map(is_empty, intersection(around, ((behind,),)))):
+        return True
+    return False if all(map(is_empty, intersection(around, ((some,),)))) else None
 
 
 def known_test(test: Element | Condition | bool) -> Element | Condition | bool:

@@ -77,8 +77,8 @@ class Trace:
         The tensors of arrays of the host, by name, dtype, shape, tile and values.
     assumed : list of callable
         What gives the regions where the branches of choices, of which one is recorded, are taken.
-    types_after, types_found : dict of tuple to ScalarType
-        The types of numbers that loops carry, by place and name, after a first iteration that changes them:
+    types_after, types_found : dict of tuple to tuple of ScalarType
+        The types of numbers that loops carry, by place and name, after first iterations that change them:
         those known from recordings before this one, and those found in it.
     mixed : set of str
         The dtypes that operators have mixed, in recordings before this one too.
@@ -115,8 +115,8 @@ class Trace:
     constants: dict[tuple[Any, ...], SymbolicTensor] = field(default_factory=dict)
     scopes: list[Scope] = field(default_factory=lambda: [Scope(None, EVERYWHERE)])
     assumed: list[Callable[[], Region]] = field(default_factory=list)
-    types_after: dict[tuple[Span, str], ScalarType] = field(default_factory=dict)
-    types_found: dict[tuple[Span, str], ScalarType] = field(default_factory=dict)
+    types_after: dict[tuple[Span, str], tuple[ScalarType, ...]] = field(default_factory=dict)
+    types_found: dict[tuple[Span, str], tuple[ScalarType, ...]] = field(default_factory=dict)
     mixed: set[str] = field(default_factory=set)
     divided: set[Tensor] = field(default_factory=set)
     settled: set[tuple[Span, str]] = field(default_factory=set)

@@ -73,6 +73,17 @@ def apply(op: str, *values: object, flags: Sequence[str] = ()) -> Element:
     return computed(op, operands, span, flags)
 
 
+def of_truths(op: str, *values: object) -> Element:
+    """An operator on truth values: those of Python's numbers are not of the numbers in others' dtypes."""
+
+    def truth(value: object) -> object:
+        if isinstance(value, (int, float, complex)) and not isinstance(value, np.generic):
+            return bool(value)
+        return cast(value, "bool") if isinstance(value, Element) and value.type.weak else value
+
+    return apply(op, *map(truth, values))
+
+
 def array_of(values: Sequence[object]) -> Array | PartialArray | None:
     """The first of some values that is an array, also one of the host; None of elements and numbers."""
     for value in values:
@@ -294,6 +305,7 @@ _SPELLED_HERE: Mapping[str, Callable[..., Element]] = {
     "bit_not": invert,
     "positive": positive,
 }
+OF_TRUTHS = ("logical_and", "logical_or", "logical_xor")
 _MATRIX = ("matmul", "syrk", "inv_triangular", "cholesky")  # here NumPy's ufunc is what they are on scalars
 UFUNCS: Mapping[np.ufunc, Callable[..., Element]] = {
     **{
@@ -301,6 +313,7 @@ UFUNCS: Mapping[np.ufunc, Callable[..., Element]] = {
         for op, entry in OPERATORS.items()
         if isinstance(entry.numpy, np.ufunc) and op not in _MATRIX
     },
+    **{getattr(np, op): partial(of_truths, op) for op in OF_TRUTHS},
     **_SPELLED,
 }
 
