@@ -29,7 +29,7 @@ from cyclotron.language.syntax.trees import walk
 from cyclotron.language.trace.assign import array
 from cyclotron.language.trace.axis_names import name_axes
 from cyclotron.language.trace.calls import inlined
-from cyclotron.language.trace.loop_carried import anew, is_provisional
+from cyclotron.language.trace.loop_carried import anew, is_provisional, unsettled
 from cyclotron.language.trace.storage import check_storage
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.blocked import Blocked, Spec
@@ -38,7 +38,7 @@ from cyclotron.language.values.host_functions import names_outside, outer, over_
 from cyclotron.language.values.numpy_warnings import at_user_lines
 from cyclotron.language.values.reference import unwrap, wrap
 from cyclotron.language.values.tensor import SymbolicTensor
-from cyclotron.support.errors import CyclotronError, InternalError, Span, TraceError
+from cyclotron.support.errors import CyclotronError, Span, TraceError
 
 if TYPE_CHECKING:
     from cyclotron.language.syntax.rewrite import Rewritten
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 # The most iterations of a `while`, where a kernel says nothing else.
 MOST_STEPS = 1_000_000
 _NUMBERS = itertools.count()
-_MOST_RECORDINGS = 100
+_MOST_RECORDINGS = 50
 
 
 class Kernel:
@@ -343,7 +343,7 @@ class Kernel:
             if not is_provisional(trace):
                 return trace
             trace = anew(trace)
-        raise InternalError(f"the types of the numbers that `{self.name}` carries do not settle")
+        raise unsettled(trace)
 
     def _trace_into(self, trace: Trace, values: tuple[Any, ...]) -> None:
         bound = self.signature.bind_partial()

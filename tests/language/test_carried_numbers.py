@@ -491,3 +491,23 @@ def test_loops_that_an_index_bounds_have_a_first_iteration(kernel: cy.Kernel, dt
     x = np.array([3, 1, 2, 5], dtype)
     found, right = cy.run(kernel.compile(x)).outputs["b"], kernel.__wrapped__(x)
     assert (found, found.dtype) == (right, right.dtype)
+
+
+@cy.kernel
+def lagrange(y, t):
+    n = len(y)
+    s = 0.0
+    for i in range(n):
+        basis = 1.0
+        for j in range(n):
+            if i != j:
+                basis *= (t - j) / (i - j)
+        s += basis * y[i]
+    return s
+
+
+def test_each_part_of_a_loop_has_types_of_its_own() -> None:
+    """In the first row the first factor is left out, so that the number stays Python's."""
+    y = np.arange(1, 5).astype("float32")
+    found = cy.run(lagrange.compile(y, np.float32(0.5))).outputs["s"]
+    assert (found, found.dtype) == (1.5, "float32")

@@ -23,9 +23,10 @@ from cyclotron.language.values.nodes import Access, Element, Tensor, retyped
 from cyclotron.language.values.operations import element
 from cyclotron.language.values.region import is_empty
 from cyclotron.language.values.scalar_type import ScalarType
-from cyclotron.language.values.source_span import here, shape_error, trace_error
+from cyclotron.language.values.source_span import shape_error, trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
 from cyclotron.support.dtypes import kind_of
+from cyclotron.support.errors import ShapeError
 
 _PYTHONS = frozenset({"bool", "int64", "float64", "complex128"})
 _MOST_APART = 4  # iterations
@@ -43,6 +44,17 @@ def anew(trace: Trace) -> Trace:
     types = {} if _has_met_narrower(trace) else trace.types_after | trace.types_found
     settled = trace.settled | trace.settling
     return Trace(trace.kernel, types_after=types, settled=settled, mixed=trace.mixed)
+
+
+def unsettled(trace: Trace) -> ShapeError:
+    """The refusal of a number of which each recording makes another type than the one before."""
+    (span, name, _), types = next(iter(trace.types_after.items()))
+    return ShapeError(
+        f"whether an iteration changes the type of `{name}` depends on indices or data",
+        code="CYC120",
+        span=span,
+        help=f"start with a number of that type, e.g. `{name} = np.{types[-1].dtype}(0)`",
+    )
 
 
 def _has_met_narrower(trace: Trace) -> bool:
@@ -73,7 +85,7 @@ class CarriedNumber:
     def __init__(self, trace: Trace, value: Any, name: str) -> None:
         self.name = name
         self._value = value
-        self._place = (here(), name)
+        self._place = trace.place_of(name)
         self._trace = trace
         first = element(value).type
         dtypes = trace.mixed.union(tensor.dtype_name for tensor in trace.tensors)

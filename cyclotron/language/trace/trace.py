@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -39,6 +40,7 @@ from cyclotron.language.values.tensor import SymbolicTensor
 from cyclotron.support.dtypes import ADDED
 from cyclotron.support.errors import NO_SPAN, ShapeError, Span, TraceError
 
+Place = tuple[Span, str, int]
 MOST_REPEATS = 2_500
 _MOST_SCALARS = 2**62  # of an axis: where the core's arithmetic on sizes ends
 
@@ -89,6 +91,8 @@ class Trace:
         else: they are so from the start. Those known from recordings before this one, and found in it.
     as_numpys : set of str
         The kinds of those that are taken for NumPy's in this recording.
+    carried : Counter of tuple
+        How often each loop of the text has carried each of its numbers so far.
     once : set of Index
         The indices of first iterations that are recorded apart.
     open_terms : int
@@ -115,16 +119,23 @@ class Trace:
     constants: dict[tuple[Any, ...], SymbolicTensor] = field(default_factory=dict)
     scopes: list[Scope] = field(default_factory=lambda: [Scope(None, EVERYWHERE)])
     assumed: list[Callable[[], Region]] = field(default_factory=list)
-    types_after: dict[tuple[Span, str], tuple[ScalarType, ...]] = field(default_factory=dict)
-    types_found: dict[tuple[Span, str], tuple[ScalarType, ...]] = field(default_factory=dict)
+    types_after: dict[Place, tuple[ScalarType, ...]] = field(default_factory=dict)
+    types_found: dict[Place, tuple[ScalarType, ...]] = field(default_factory=dict)
     mixed: set[str] = field(default_factory=set)
     divided: set[Tensor] = field(default_factory=set)
-    settled: set[tuple[Span, str]] = field(default_factory=set)
-    settling: set[tuple[Span, str]] = field(default_factory=set)
+    settled: set[Place] = field(default_factory=set)
+    settling: set[Place] = field(default_factory=set)
     as_numpys: set[str] = field(default_factory=set)
+    carried: Counter[tuple[Span, str]] = field(default_factory=Counter)
     once: set[Index] = field(default_factory=set)
     open_terms: int = 0
     open_parts: int = 0
+
+    def place_of(self, name: str) -> Place:
+        """Return what tells a number that a loop carries from others: parts of loops around have it again."""
+        where = here(), name
+        self.carried[where] += 1
+        return *where, self.carried[where]
 
     def count_repeat(self, what: str) -> None:
         """Count an iteration or a call that records its statements anew: there are bounds on all of them."""
