@@ -511,3 +511,37 @@ def test_each_part_of_a_loop_has_types_of_its_own() -> None:
     y = np.arange(1, 5).astype("float32")
     found = cy.run(lagrange.compile(y, np.float32(0.5))).outputs["s"]
     assert (found, found.dtype) == (1.5, "float32")
+
+
+@cy.kernel
+def left_in_the_first(a, v):
+    k = x = 0
+    for _t in range(1):
+        x = x + a
+        if v[0] > 1:
+            break
+        k += 1
+    return k, x
+
+
+@cy.kernel
+def left_in_the_second(a, v):
+    k, x, y = 0, np.float32(0), 1
+    while k < 2:
+        y = y + a
+        if v[k] > 1:
+            break
+        k += 1
+        x = x + 1
+    return k, x, y
+
+
+@pytest.mark.parametrize("kernel", [left_in_the_first, left_in_the_second])
+@pytest.mark.parametrize("v", [(0, 0), (2, 0), (0, 2), (2, 2)])
+def test_counts_of_loops_that_data_leave(kernel: cy.Kernel, v: tuple[int, int]) -> None:
+    """The host counts iterations that are recorded apart, and does not know where data leave the loop."""
+    a, given = np.float32(3), np.array(v, "float64")
+    for found, right in zip(
+        cy.run(kernel.compile(a, given)).outputs.values(), kernel.__wrapped__(a, given), strict=True
+    ):
+        assert (found, found.dtype) == (right, np.asarray(right).dtype)

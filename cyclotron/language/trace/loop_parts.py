@@ -51,11 +51,12 @@ def loop_parts(
         one.starts_apart()
     for number in range(depth + 1):
         begins = _begins(name, (start, stop, step)) if test is None else _known(active_trace(), truth(test()))
+        if number and (begins is False or number == depth):
+            for one in carried:  # which may have left the loop before what the host knows
+                one.ends_apart()
         if begins is False:
             return
         if number == depth:
-            for one in carried:
-                one.ends_apart()
             yield loop(name, start, stop, step, running=running)
             return
         if begins is not True:
