@@ -74,7 +74,7 @@ class CarriedNumber:
     ----------
     name : str
         Its name in the kernel's text.
-    types : tuple of ScalarType
+    types : list of ScalarType
         What each of the first iterations makes of it, where that is another type; the last one stays.
     type : ScalarType
         Its type now.
