@@ -160,7 +160,7 @@ class DefaultSearch {
     } else {
       try_one_pe();
     }
-    if (loses_exits()) try_one_pe_in_full();
+    if (const auto* one = one_pe(); one != nullptr && loses_exits() && is_promising(*one)) try_one_pe_in_full();
     return choose();
   }
 
@@ -433,7 +433,7 @@ class DefaultSearch {
     std::ranges::stable_sort(hopes, {}, &Hope::cycles);
     const poly::EffortLimit limit(most_operations_inwards);
     for (const auto& [cycles, inwards, routed] : hopes | std::views::take(most_inwards)) {
-      if (cycles >= best) break;
+      if (cycles * (is_very_long_ ? far_faster : 1) >= best) break;
       try_order(*inwards, orders(), routed);
       if (choices_.back().cycles) best = std::min(best, static_cast<double>(*choices_.back().cycles));
     }

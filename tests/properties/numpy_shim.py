@@ -193,7 +193,19 @@ class Namespace:
             power = self._function(function, (a, b), {})
             # The root of -0.0 is -0.0 of an array without axes, else 0.0.
             return self._either_zero(power) if isinstance(b, float) and np.ndim(a) == 0 else power
-        return self._unless_infinite(self._if_complex(result, (a, b)))
+        result = self._unless_infinite(self._if_complex(result, (a, b)))
+        return self._unless_tiny(result, a, b) if name in ("Mult", "Div") else result
+
+    def _unless_tiny(self, result: Any, a: Any, b: Any) -> Any:
+        """Complex products with a part that is too small for its dtype: fused, it still has a sign."""
+        if self._noise is None or not np.iscomplexobj(result):
+            return result
+        tiny = np.zeros(np.shape(result), bool)
+        with np.errstate(all="ignore"):
+            for one, other in itertools.product(*((np.real(c), np.imag(c)) for c in (a, b))):
+                product = np.multiply(one, other, dtype=np.real(result).dtype, casting="unsafe")
+                tiny = tiny | ((product == 0) & (one != 0) & (other != 0))
+        return np.where(tiny, self._either_zero(result), result)[()]
 
     def _unless_infinite(self, result: Any) -> Any:
         """Complex products are judged where all parts are finite: NumPy's may be fused."""
@@ -212,9 +224,9 @@ class Namespace:
         if self._noise is None or not np.iscomplexobj(result):
             return result
         if isinstance(result, np.ndarray):
-            result[...] = self._blurred(result)
+            result[...] = self._either_zero(self._blurred(result))
             return result
-        return self._blurred(result)
+        return self._either_zero(self._blurred(result))
 
     def _ordered(self, name: str, a: Any, b: Any) -> Any:
         """Of complex numbers with NaN NumPy orders scalars otherwise than elements of arrays."""
