@@ -89,8 +89,9 @@ std::optional<std::size_t> loop_of_two(const Source& source) {
   for (std::size_t v = 1; v < source.from.size(); ++v) {
     bool outer = false;
     for (std::size_t f = 0; f < v; ++f) outer = outer || of(f, v) != 0;
-    if (outer && of(v, v) == -1 && source.points.minimum(v) == source.points.maximum(v).value_or(0) - 1)
-      return v;
+    if (!outer || of(v, v) != -1) continue;
+    const auto last = source.points.maximum(v);
+    if (last && source.points.minimum(v) == *last - 1) return v;
   }
   return std::nullopt;
 }
