@@ -1,5 +1,7 @@
 """Compiled programs on disk, for the next process: ``cy.cache.info()``, ``cy.cache.clear()``.
 
+Beside them is what the mappings took that `cyclotron.map` compiled.
+
 An entry is found by all that a compilation depends on: the equations with their places in the text, the
 schedule, the machine, and the compiler itself. Tracing is never left out, so that what a kernel's text
 refers to may change. ``CYCLOTRON_CACHE_DIR`` names another folder, or none where it is empty: then nothing

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cyclotron.analysis import perfetto_trace
 from cyclotron.analysis.accounting import Accounting, account
 from cyclotron.analysis.chrome_trace import trace_of
 from cyclotron.analysis.chrome_trace_ranks import trace_of_ranks
@@ -378,7 +379,7 @@ class Result:
         return explore(self, *others, critical_path=critical_path)
 
     def save_trace(self, path: str | Path, *, message_limit: int = 50_000) -> None:
-        """Write events and messages in Chrome's trace format, for Perfetto.
+        """Write events and messages for Perfetto: in Chrome's trace format, or in Perfetto's own.
 
         Times are those of the machine's clock; without one, a cycle is a microsecond.
 
@@ -389,7 +390,8 @@ class Result:
         Parameters
         ----------
         path : str or Path
-            By habit ``*.json``.
+            By habit ``*.json``. ``*.pftrace`` or ``*.perfetto-trace`` is binary, which is smaller and loads
+            faster.
         message_limit : int
             Messages to draw, those that are sent first: a few hundred bytes each. 0 draws computations alone.
 
@@ -397,6 +399,8 @@ class Result:
         ------
         ExecutionError
             If the backend measures nothing (CYC712).
+        BackendUnavailable
+            CYC722 if the package ``perfetto``, which the binary format needs, is not installed.
         OSError
             If it cannot be written.
 
@@ -413,7 +417,10 @@ class Result:
             trace = trace_of_ranks(self.profile, message_limit)
         else:
             trace = trace_of(self, message_limit)
-        write_file(path, json.dumps(trace, separators=(",", ":")))
+        if Path(path).suffix in perfetto_trace.SUFFIXES:
+            write_file(path, perfetto_trace.packed(trace))
+        else:
+            write_file(path, json.dumps(trace, separators=(",", ":")))
 
     def to_dict(self, *, outputs: bool = False) -> dict[str, Any]:
         """Return the result as dicts, lists, texts and numbers.

@@ -160,7 +160,8 @@ class DefaultSearch {
     } else {
       try_one_pe();
     }
-    if (const auto* one = one_pe(); one != nullptr && loses_exits() && is_promising(*one)) try_one_pe_in_full();
+    if (const auto* one = one_pe(); one != nullptr && loses_exits() && is_promising(*one))
+      try_one_pe_in_full();
     return choose();
   }
 

@@ -1,9 +1,11 @@
 """Contents of a result: the PEs that compute in each cycle, its trace, how it shows in a notebook."""
 
 import base64
+import collections
 import io
 import json
 import re
+import sys
 import xml.etree.ElementTree as ET
 
 import chrome_trace
@@ -87,6 +89,83 @@ def test_slices_of_any_clock_meet_but_do_not_overlap(clock, tmp_path):
     cy.run(program.with_machine(cy.Machine(clock=clock)), backend="sim").save_trace(tmp_path / "trace.json")
     events = chrome_trace.check(tmp_path / "trace.json")
     assert sum(event.get("cat") == "compute" for event in events) == 60
+
+
+def binary_slices(path):
+    """The slices and flows of a file in Perfetto's format, by its own messages, nested as it nests them."""
+    messages = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
+    trace = messages.Trace.FromString(path.read_bytes())
+    threads, processes, notes = {}, {}, {}
+    open_slices, slices, flows = collections.defaultdict(list), [], {"s": {}, "f": {}}
+    for packet in trace.packet:
+        if packet.HasField("track_descriptor"):
+            track = packet.track_descriptor
+            if track.HasField("thread"):
+                threads[track.uuid] = track.thread
+                assert processes[track.parent_uuid].pid == track.thread.pid
+            else:
+                processes[track.uuid] = track.process
+            continue
+        event, time = packet.track_event, packet.timestamp
+        arguments = {
+            note.name: [one.int_value for one in note.array_values]
+            if note.array_values
+            else note.string_value or note.int_value
+            for note in event.debug_annotations
+        }
+        if event.type == messages.TrackEvent.TYPE_INSTANT:
+            notes = arguments
+            continue
+        tid = threads[event.track_uuid].tid
+        if event.type == messages.TrackEvent.TYPE_SLICE_END:
+            begun = open_slices[tid].pop()
+            slices.append((*begun[1:], time - begun[0], begun[0]))
+            continue
+        (kind,) = event.categories
+        open_slices[tid].append((time, tid, kind, event.name, repr(sorted(arguments.items()))))
+        for phase, ids in (("s", event.flow_ids), ("f", event.terminating_flow_ids)):
+            for flow in ids:
+                assert flow not in flows[phase]
+                flows[phase][flow] = (tid, event.name)
+    assert not any(open_slices.values())
+    names = {thread.tid: (thread.pid, thread.thread_name) for thread in threads.values()}
+    return sorted(slices), flows, names, notes
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_binary_trace_tells_the_same(name, tmp_path):
+    result = RUNS[name]()
+    trace = trace_of(result, tmp_path)
+    result.save_trace(tmp_path / "trace.pftrace")
+    slices, flows, names, notes = binary_slices(tmp_path / "trace.pftrace")
+    events = trace["traceEvents"]
+
+    def nanoseconds(time):
+        return round(1000 * time)
+
+    def told(arguments):  # an empty list is no annotation
+        return repr(sorted((name, value or 0) for name, value in arguments.items()))
+
+    assert slices == sorted(
+        (e["tid"], e["cat"], e["name"], told(e["args"]), nanoseconds(e["dur"]), nanoseconds(e["ts"]))
+        for e in events
+        if e["ph"] == "X"
+    )
+    assert slices
+    for phase in "sf":
+        ends = {e["id"]: e["tid"] for e in events if e["ph"] == phase}
+        assert {flow: tid for flow, (tid, _) in flows[phase].items()} == ends
+    threads = {e["tid"]: (e["pid"], e["args"]["name"]) for e in events if e["name"] == "thread_name"}
+    assert names == threads
+    assert notes == {key: value or 0 for key, value in trace["otherData"].items()}
+
+
+def test_a_binary_trace_without_its_package_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "perfetto", None)
+    with pytest.raises(cy.BackendUnavailable, match="perfetto is not installed") as caught:
+        RUNS["matmul"]().save_trace(tmp_path / "trace.pftrace")
+    assert caught.value.code == "CYC722"
+    assert not list(tmp_path.iterdir())
 
 
 WAITS = {"compute": "busy", "send": "stall_full", "wait": "stall_empty"}

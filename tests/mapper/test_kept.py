@@ -1,0 +1,106 @@
+"""The measures of mappings are kept on disk: a search goes on where another ended."""
+
+import mapped_kernels as kernels
+import pytest
+
+import cyclotron as cy
+from cyclotron.mapper import search
+from cyclotron.mapper.evaluate import Measured
+from cyclotron.mapper.kept import Kept
+
+ENERGY = cy.Energy(
+    {name: {"float64": 0.7} for name in ("add", "multiply")},
+    hop_picojoules_per_byte=0.1,
+    sram_picojoules_per_byte=0.1,
+    memory_picojoules_per_byte={"default": 0.2},
+)
+MACHINE = cy.Machine(grid=(2, 2), pe=cy.PE(memory=1 << 20), energy=ENERGY)
+
+
+CASE = kernels.gemm(2, 3, 4)
+
+
+class Counted:
+    """Calls of `evaluate`, of which the one with a number may be an interrupt."""
+
+    def __init__(self, monkeypatch, stop=None):
+        self.schedules, self.compiled, self._stop = [], 0, stop
+        self._evaluate = search.evaluate
+        monkeypatch.setattr(search, "evaluate", self)
+
+    def __call__(self, system, schedule, *rest):
+        if len(self.schedules) == self._stop:
+            raise KeyboardInterrupt
+        self.schedules.append(schedule)
+        found = self._evaluate(system, schedule, *rest)
+        self.compiled += isinstance(found, Measured)
+        return found
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("CYCLOTRON_CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def mapped(machine=MACHINE, **options):
+    kernel, arguments = CASE.kernel, CASE.args
+    found = cy.map(kernel, *arguments, machine=machine, top=1000, **options)
+    return [(one.schedule, one.cycles, one.memory, one.pes, one.energy) for one in found], found
+
+
+def test_the_second_search_compiles_only_what_was_refused(monkeypatch):
+    with monkeypatch.context() as patch:
+        first = Counted(patch)
+        once, report = mapped()
+    assert first.compiled > 5
+    with monkeypatch.context() as patch:
+        second = Counted(patch)
+        again, report_again = mapped()
+    assert second.compiled == 0
+    assert len(second.schedules) == len(first.schedules) - first.compiled
+    assert again == once
+    assert report_again.bound == report.bound
+    assert report_again.report.tried == report.report.tried
+
+
+def test_another_machine_or_size_is_searched_anew(monkeypatch):
+    mapped()
+    counted = Counted(monkeypatch)
+    mapped(cy.Machine(grid=(2, 2), link=cy.Link(latency=2), pe=cy.PE(memory=1 << 20)))
+    assert counted.compiled > 5
+
+
+def test_an_interrupted_search_keeps_what_it_measured(monkeypatch):
+    with monkeypatch.context() as patch:
+        first = Counted(patch, stop=9)
+        mapped()
+    assert first.compiled > 3
+    second = Counted(monkeypatch)
+    mapped()
+    tried_again = [one for one in second.schedules if one in first.schedules]
+    assert len(tried_again) == len(first.schedules) - first.compiled
+
+
+def test_searches_of_two_processes_keep_both(folder):
+    kernel, arguments = CASE.kernel, CASE.args
+    system = kernel.recurrences(*arguments).core
+    ones, others = Kept(system, MACHINE), Kept(system, MACHINE)
+    schedules = cy.Schedule().space("i"), cy.Schedule().space("j")
+    for kept, schedule in zip((ones, others), schedules, strict=True):
+        kept.put(Measured(schedule, schedule.time("k"), 7, 8, 9, (), 0.1))
+        kept.write()
+    found = Kept(system, MACHINE)
+    for schedule in schedules:
+        assert found.get(schedule, (2,)) == Measured(schedule, schedule.time("k"), 7, 8, 9, (2,), 0.1)
+
+
+@pytest.mark.parametrize("content", [b"[]", b"nonsense", b'{"x": 1}'])
+def test_a_file_of_another_layout_is_passed_over(content):
+    kernel, arguments = CASE.kernel, CASE.args
+    kept = Kept(kernel.recurrences(*arguments).core, MACHINE)
+    schedule = cy.Schedule().space("i")
+    kept.put(Measured(schedule, schedule, 7, 8, 9))
+    kept.write()
+    kept._store.put(kept._key, content.replace(b"x", repr(schedule.to_dict()).encode()))
+    assert Kept(kernel.recurrences(*arguments).core, MACHINE).get(schedule, ()) is None
