@@ -38,7 +38,7 @@ def packed(trace: Record) -> bytes:
     for place, (record, flows) in enumerate(_slices(records)):
         start, length = (round(1000 * record[field]) for field in ("ts", "dur"))
         edges.append(_Edge(start, 1, place, record, flows))
-        # A slice without length ends after it began, any other before those that begin then; inner ones first.
+        # A slice without length ends after it began, others before those that begin then; inner ones first.
         rank, turn = (0, -place) if length else (1, place)
         edges.append(_Edge(start + length, rank, turn, record, None))
     for edge in sorted(edges, key=lambda edge: edge.order):

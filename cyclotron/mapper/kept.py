@@ -1,4 +1,4 @@
-"""The measures of mappings, on disk: a search of the same system on the same machine goes on where another ended."""
+"""The measures of mappings, on disk: a search of a system on a machine goes on where another ended."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SECONDS = 5.0  # between writes, of which a killed search loses one
 
 
 class Kept:
-    """The measures of a system on a machine, beside the programs of `cyclotron.cache`; none where that is off.
+    """The measures of a system on a machine, beside the programs of `cyclotron.cache`; none if that is off.
 
     Parameters
     ----------
