@@ -52,6 +52,7 @@ _HOMES = {
     "graph": ["Graph"],
     "interop.network": ["Network"],
     "interop.timeloop": ["from_timeloop"],
+    "interop.onnx": ["from_onnx"],
     "interop.torch": ["from_torch"],
     "language": ["Blocked", "Spec", "blocked", "fuse", "host", "ignore", "language", "spec"],
     "linalg": ["linalg"],

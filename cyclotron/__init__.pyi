@@ -39,6 +39,7 @@ from cyclotron.explore.sweep_table import Sweep
 from cyclotron.explore.systolic import SystolicArrays, systolic_arrays
 from cyclotron.graph.graph import Graph
 from cyclotron.interop.network import Network
+from cyclotron.interop.onnx import from_onnx
 from cyclotron.interop.timeloop import from_timeloop
 from cyclotron.interop.torch import from_torch
 from cyclotron.kernel import Kernel, kernel
@@ -376,6 +377,7 @@ __all__ = [
     "float64",
     "floor",
     "floor_divide",
+    "from_onnx",
     "from_timeloop",
     "from_torch",
     "fromfunction",

@@ -20,7 +20,7 @@ NAMES = {name: value for name, value in OWN.items() if value is not getattr(np, 
 }
 # They start ranks, or measure messages between them.
 MPI = {"distribute", "Distributed", "calibrate", "Calibration", "linalg.plan", "linalg.Plan", "predict"}
-PYTORCH = {"from_torch", "Network"}
+PACKAGES = {"from_torch": "torch", "Network": "torch", "from_onnx": "onnx"}
 SECTION = re.compile(r"^(Parameters|Attributes|Returns|Raises|Examples)\n-+$", re.MULTILINE)
 
 
@@ -57,8 +57,8 @@ def test_examples(name, tmp_path, monkeypatch):
         importlib.util.find_spec("cyclotron._mpi") and shutil.which("mpirun")
     ):
         pytest.skip("MPI is not installed")
-    if name in PYTORCH:
-        pytest.importorskip("torch", reason="PyTorch is not installed")
+    if name in PACKAGES:
+        pytest.importorskip(PACKAGES[name], reason=f"{PACKAGES[name]} is not installed")
     name = name.removeprefix("mpi-")
     text = inspect.getdoc(NAMES[name]) or ""
     examples = doctest.DocTestParser().get_doctest(text, {"cy": cy, "np": np}, name, name, 0)
@@ -112,8 +112,8 @@ def test_help_of_methods(name):
 def test_examples_of_results(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     owner = name.partition(".")[0]
-    if owner in PYTORCH:
-        pytest.importorskip("torch", reason="PyTorch is not installed")
+    if owner in PACKAGES:
+        pytest.importorskip(PACKAGES[owner], reason=f"{PACKAGES[owner]} is not installed")
     text = f"{inspect.getdoc(OWN[owner])}\n\n{inspect.getdoc(METHODS[name])}"
     examples = doctest.DocTestParser().get_doctest(text, {"cy": cy, "np": np}, name, name, 0)
     said: list[str] = []

@@ -167,33 +167,13 @@ def test_refusals_of_runs(nn):
 
 @pytest.fixture(scope="module")
 def page():
-    """The programs of the how-to: on PyTorch, and on ONNX."""
+    """The program of the how-to, and what it prints."""
     text = (Path(__file__).resolve().parents[2] / "docs/howto/pytorch.md").read_text()
     (table,) = re.findall(r"^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    programs = [
-        "\n".join(re.findall(r"^```python\n(.*?)^```$", part, re.MULTILINE | re.DOTALL))
-        for part in text.split("\n## From ONNX\n")
-    ]
-    return *programs, table
+    part = text.split("\n## From ONNX\n")[0]
+    return "\n".join(re.findall(r"^```python\n(.*?)^```$", part, re.MULTILINE | re.DOTALL)), table
 
 
 def test_the_page_on_pytorch(nn, page, capsys):
     exec(page[0], {})
-    assert capsys.readouterr().out.startswith(page[2])
-
-
-def test_the_page_on_onnx(nn, page):
-    """The numbers are those of ONNX's own reference."""
-    pytest.importorskip("onnx", reason="ONNX is not installed")
-    from onnx.reference import ReferenceEvaluator
-
-    names: dict[str, object] = {}
-    exec("\n".join(page[:2]), names)
-    (expected,) = ReferenceEvaluator(names["model"]).run(None, {"x": names["x"].numpy()})
-    np.testing.assert_allclose(names["run"].output, expected, rtol=2e-5, atol=2e-5)
-    names["nodes"][3].input[0] = "a"  # past the Flatten
-    graph = names["helper"].make_graph(
-        names["nodes"], "network", names["ends"][:1], names["ends"][1:], names["weights"]
-    )
-    with pytest.raises(ValueError, match="Gemm takes more than what the node before it gives"):
-        names["module_of"](graph)
+    assert capsys.readouterr().out.startswith(page[1])
