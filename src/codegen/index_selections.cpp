@@ -184,8 +184,9 @@ class ClassIndexer {
     }
     find_local(code_);
   }
-  void find_local(const Nodes& nodes) {
-    std::set<std::size_t> written;
+  /// Returns all slots that the block writes.
+  std::set<std::size_t> find_local(const Nodes& nodes) {
+    std::set<std::size_t> written, by_blocks;
     for (const auto& node : nodes) {
       each_reference(
           node.instruction,
@@ -193,8 +194,13 @@ class ClassIndexer {
             if (!written.contains(one.slot.index())) local_.erase(one.slot.index());
           },
           [&](const SlotRef& one) { written.insert(one.slot.index()); });
-      find_local(node.held);
+      for (const auto slot : find_local(node.held)) {  // what it leaves there is seen if it is read
+        by_blocks.insert(slot);
+        written.erase(slot);
+      }
     }
+    written.merge(by_blocks);
+    return written;
   }
 
   /// `variables`: how many a form may name in the block.
@@ -351,12 +357,11 @@ class ClassIndexer {
     }
     return std::nullopt;
   }
-  /// Nothing reads what is written at `at` but the instruction `use`.
+  /// Nothing reads what is written at `at` but the instruction `use`; blocks in between write before they read.
   static bool is_used_once(const Nodes& nodes, const SlotRef& reference, std::size_t at, std::size_t use) {
     for (std::size_t n = at + 1; n < nodes.size(); ++n) {
       if (n != use && reads(nodes[n].instruction, reference.slot)) return false;
       if (writes(nodes[n].instruction, reference.slot)) return true;
-      if (nodes[n].is_control()) return true;  // a block writes it before it reads it
     }
     return true;
   }

@@ -219,3 +219,19 @@ def test_the_proof_sees_a_wrong_index() -> None:
     assert cy.prove(program).ok
     with pytest.raises(cy.LegalityError):
         cy.prove(cy.Program(wrong, recurrences=program.recurrences))
+
+
+def test_an_element_that_is_read_again_after_a_loop() -> None:
+    """It is copied to an output, and stays where it is for the sum after the reduction."""
+
+    @cy.kernel
+    def twice(u, v):
+        for _ in range(2):
+            v[:2] = u[cy.argmax(u)]
+        return v, all(u[k] > 0 for k in range(3)) + v
+
+    u, v = np.array([0.0, -1.0, 3.0]), np.array([0.5, -3.0, -0.75])
+    outputs = list(cy.run(twice.compile(u, v), backend="sim").outputs.values())
+    expected = np.array([3.0, 3.0, -0.75])
+    assert np.array_equal(outputs[0], expected)
+    assert np.array_equal(outputs[1], bool(np.all(u > 0)) + expected)

@@ -188,6 +188,16 @@ TEST(IndexSelections, OthersStayAsTheyAre) {
   auto kept = selection();  // a term that is needed later
   add(kept.classes[0], Store{TensorId(0), {constant(0)}, slot(term)});
   EXPECT_TRUE(unchanged(kept));
+  auto left = kept;  // by the loop, after another value
+  left.classes[0].code.insert(left.classes[0].code.begin(), {Move{slot(term), Constant{1}}, {}});
+  EXPECT_TRUE(unchanged(left));
+  auto after = selection();  // an inner loop
+  auto& body = after.classes[0].code;
+  for (const Action& action : {Action(Loop{"k", {{constant(1)}}, {{constant(2)}}}),
+                               Action(Send{ChannelId(0), slot(number)}), Action(End{}),
+                               Action(Send{ChannelId(0), slot(term)})})
+    body.insert(body.end() - 1, {action, {}});
+  EXPECT_TRUE(unchanged(after));
 }
 
 }  // namespace
