@@ -545,3 +545,21 @@ def test_counts_of_loops_that_data_leave(kernel: cy.Kernel, v: tuple[int, int]) 
         cy.run(kernel.compile(a, given)).outputs.values(), kernel.__wrapped__(a, given), strict=True
     ):
         assert (found, found.dtype) == (right, np.asarray(right).dtype)
+
+
+def test_a_number_that_no_recording_settles_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One recording finds that an iteration makes a float of it, and does not know what that one makes."""
+    monkeypatch.setattr("cyclotron.language.kernel._MOST_RECORDINGS", 1)
+
+    @cy.kernel
+    def halves(u):
+        total = 1
+        for i in range(u.shape[0]):
+            total = total / 2
+            u[i] = total
+        return u
+
+    with pytest.raises(cy.ShapeError, match="an iteration changes the type of `total`") as refused:
+        halves.compile(np.zeros(4))
+    assert refused.value.code == "CYC120"
+    assert "total = np.float64(0)" in refused.value.help
