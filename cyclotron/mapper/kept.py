@@ -12,6 +12,7 @@ from cyclotron.language.lower.recorded import RecordedSystem
 from cyclotron.machine.machine import Machine
 from cyclotron.mapper.evaluate import Measured
 from cyclotron.schedule.schedule import Schedule
+from cyclotron.support.errors import CyclotronError
 
 _SECONDS = 5.0  # between writes, of which a killed search loses one
 
@@ -43,7 +44,7 @@ class Kept:
         try:
             complete = Schedule.from_dict(stated["complete"])
             return Measured(schedule, complete, tile=tile, **stated["measures"])
-        except (TypeError, KeyError, ValueError):  # of another layout
+        except (TypeError, KeyError, ValueError, CyclotronError):  # of another layout
             return None
 
     def put(self, found: Measured) -> None:
@@ -69,7 +70,7 @@ class Kept:
         content = None if self._store is None else self._store.get(self._key)
         try:
             return dict(json.loads(content)) if content else {}
-        except ValueError:
+        except (TypeError, ValueError):
             return {}
 
 

@@ -95,7 +95,9 @@ def test_searches_of_two_processes_keep_both(folder):
         assert found.get(schedule, (2,)) == Measured(schedule, schedule.time("k"), 7, 8, 9, (2,), 0.1)
 
 
-@pytest.mark.parametrize("content", [b"[]", b"nonsense", b'{"x": 1}'])
+@pytest.mark.parametrize(
+    "content", [b"[]", b"[1]", b"nonsense", b'{"x": 1}', b'{"x": {"complete": {"space": 1}}}']
+)
 def test_a_file_of_another_layout_is_passed_over(content):
     kernel, arguments = CASE.kernel, CASE.args
     kept = Kept(kernel.recurrences(*arguments).core, MACHINE)

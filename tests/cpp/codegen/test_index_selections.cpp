@@ -193,9 +193,9 @@ TEST(IndexSelections, OthersStayAsTheyAre) {
   EXPECT_TRUE(unchanged(left));
   auto after = selection();  // an inner loop
   auto& body = after.classes[0].code;
-  for (const Action& action : {Action(Loop{"k", {{constant(1)}}, {{constant(2)}}}),
-                               Action(Send{ChannelId(0), slot(number)}), Action(End{}),
-                               Action(Send{ChannelId(0), slot(term)})})
+  for (const Action& action :
+       {Action(Loop{"k", {{constant(1)}}, {{constant(2)}}}), Action(Send{ChannelId(0), slot(number)}),
+        Action(End{}), Action(Send{ChannelId(0), slot(term)})})
     body.insert(body.end() - 1, {action, {}});
   EXPECT_TRUE(unchanged(after));
 }
