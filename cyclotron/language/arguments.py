@@ -14,6 +14,7 @@ from cyclotron.language.values.scalar_type import literal
 from cyclotron.support.arguments import NOT_READABLE, as_array, is_foreign
 from cyclotron.support.errors import ShapeError, Span, TraceError
 
+MOST_AXES = 8  # of a tensor of a program
 _MOST_WORK: Any = 10_000  # by which two strided arrays are told apart
 
 
@@ -103,6 +104,17 @@ def describe(name: str, value: Any) -> TensorArgument | None:
     if isinstance(value, np.ndarray):
         return TensorArgument(name, value.dtype.name, tuple(map(int, value.shape)), None)
     return None
+
+
+def check_axes(tensor: TensorArgument, span: Span | None) -> None:
+    """Raise `ShapeError` (CYC116) for more axes than tensors of programs have."""
+    if len(tensor.scalars) > MOST_AXES:
+        raise ShapeError(
+            f"argument `{tensor.name}` has {len(tensor.scalars)} axes, more than {MOST_AXES}",
+            code="CYC116",
+            span=span,
+            help=f"pass an array of fewer axes, e.g. `{tensor.name}.squeeze()` or `{tensor.name}.reshape(n, -1)`",
+        )
 
 
 def check_apart(kernel: str, changed: Container[str], arrays: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from cyclotron.language import il
-from cyclotron.language.arguments import TensorArgument, describe, normalize
+from cyclotron.language.arguments import TensorArgument, check_axes, describe, normalize
 from cyclotron.language.host_errors import OF_TYPES, OF_VALUES, told
 from cyclotron.language.lower.build import Builder, build, build_nest
 from cyclotron.language.lower.nests import may_be_nest
@@ -351,6 +351,7 @@ class Kernel:
             tensor = describe(name, value)
             if tensor is not None:
                 span = self._source.argument_span(name)
+                check_axes(tensor, span)
                 value = trace.add_input(name, tensor.dtype, tensor.scalars, tensor.tile, span)
             bound.arguments[name] = value
         token = ACTIVE.set(trace)

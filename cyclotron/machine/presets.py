@@ -166,7 +166,7 @@ def gemmini_16(dtype: str = "int8") -> Machine:
     >>> cy.machines.gemmini_16().grid
     (16, 16)
     """
-    accumulator = "int32" if dtype == "int8" else None
+    accumulator = "int32" if isinstance(dtype, str) and dtype == "int8" else None
     return _systolic_array(16, Unit(dtypes=(dtype,), accumulator=accumulator))
 
 

@@ -71,9 +71,16 @@ def as_array(value: Any) -> NDArray[Any]:
     """
     if is_foreign(value):
         return np.from_dlpack(value)
-    if isinstance(value, np.ma.MaskedArray):
+    if _is_masked(value):
         raise TypeError("it would lose its mask: fill it, as by `a.filled(0)`")
     return np.asarray(value)
+
+
+def _is_masked(value: Any) -> bool:
+    """Return whether a value is a masked array, or holds one."""
+    if isinstance(value, list | tuple):
+        return any(map(_is_masked, value))
+    return isinstance(value, np.ma.MaskedArray)
 
 
 def is_foreign(value: Any) -> bool:

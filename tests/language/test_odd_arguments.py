@@ -110,3 +110,34 @@ def test_numbers_of_the_host_that_overflow() -> None:
     assert caught.value.span.line == scaled.first_line + 2
     with np.errstate(over="ignore"):
         assert np.isinf(scaled(V[1:], np.float64(1e308))).all()
+
+
+@pytest.mark.parametrize("nested", [lambda m: [m], lambda m: (m, [1.0, 2.0]), lambda m: [[m], [m]]])
+def test_masked_arrays_in_lists_are_refused(nested):
+    """As they are by themselves: they would lose their masks."""
+
+    @cy.kernel
+    def double(x):
+        return 2 * x
+
+    with pytest.raises(cy.ShapeError, match="would lose its mask") as refused:
+        double(nested(np.ma.array([1.0, 2.0], mask=[False, True])))
+    assert refused.value.code == "CYC116"
+    assert np.array_equal(double([[1.0, 2.0]]), [[2.0, 4.0]])
+
+
+def test_more_axes_than_programs_have_are_refused():
+    @cy.kernel
+    def double(x):
+        return 2 * x
+
+    assert double(np.ones((1,) * 8)).shape == (1,) * 8
+    with pytest.raises(cy.ShapeError, match="argument `x` has 9 axes, more than 8") as refused:
+        double.compile(np.ones((1,) * 9))
+    assert refused.value.span is not None
+    assert double.reference(np.ones((1,) * 9)).shape == (1,) * 9
+
+
+def test_an_array_is_no_dtype_of_a_machine():
+    with pytest.raises(cy.ShapeError, match="machine `unit"):
+        cy.machines.gemmini_16(np.array([1, 2]))
