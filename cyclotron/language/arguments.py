@@ -113,7 +113,7 @@ def check_axes(tensor: TensorArgument, span: Span | None) -> None:
             f"argument `{tensor.name}` has {len(tensor.scalars)} axes, more than {MOST_AXES}",
             code="CYC116",
             span=span,
-            help=f"pass an array of fewer axes, e.g. `{tensor.name}.squeeze()` or `{tensor.name}.reshape(n, -1)`",
+            help=f"pass an array of fewer axes, e.g. `{tensor.name}.squeeze()` or `.reshape(n, -1)`",
         )
 
 
