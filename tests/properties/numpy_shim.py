@@ -715,12 +715,16 @@ def expected(text: str, arguments: list[Any], seed: int) -> Expected:
         if joined:
             raise Undefined("a number that a condition chooses has another dtype") from error
         raise
-    if any(isinstance(one, np.ndarray) and not one.ndim for one in arguments):
-        scalars = [one[()] if isinstance(one, np.ndarray) else one for one in arguments]
-        with contextlib.suppress(Exception):  # of arrays without axes NumPy warns less
-            warns |= results(text, scalars)[1]
     allowed = [np.zeros(np.shape(one)) for one in right]
     dtypes = [{np.asarray(one).dtype} for one in right]
+    if any(isinstance(one, np.ndarray) and not one.ndim for one in arguments):
+        scalars = [one[()] if isinstance(one, np.ndarray) else one for one in arguments]
+        # Arrays without axes are scalars: of those NumPy warns more, and the square of True is no int8.
+        with contextlib.suppress(Exception):
+            as_scalars, more, _ = results(text, scalars)
+            warns |= more
+            for known, one in zip(dtypes, as_scalars, strict=True):
+                known.add(np.asarray(one).dtype)
     for run in range(RUNS):
         try:
             moved, _, joined = results(text, arguments, np.random.default_rng([seed, run]), run)
