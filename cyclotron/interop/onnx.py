@@ -192,7 +192,7 @@ class _Reader:
     def _weight(self, node: Any, place: int) -> NDArray[Any] | None:
         if len(node.input) <= place or not node.input[place]:
             return None
-        return self._known[node.input[place]]
+        return self._known.get(node.input[place])
 
     def _matrix(self, node: Any, name: str) -> NDArray[Any]:
         weight = None if node.input[0] in self._known else self._weight(node, 1)

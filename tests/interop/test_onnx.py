@@ -200,6 +200,10 @@ REFUSED = {
         lambda: one("MatMul", (5, 2), {"W": weight(3, 5)}, "W x"),
         "is no product with a matrix",
     ),
+    "filters first": (
+        lambda: one("Conv", (1, 1, 3, 3), {"W": weight(1, 1, 5, 5)}, "W x"),
+        "no convolution of images with weights",
+    ),
     "another width": (lambda: one("MatMul", (2, 4), {"W": weight(5, 3)}, "x W"), "an input of 2x4"),
     "transposed input": (lambda: one("Gemm", (5, 2), {"W": weight(5, 3)}, "x W", transA=1), "transA=1"),
     "padded pool": (lambda: one("MaxPool", (1, 1, 5, 5), kernel_shape=[3, 3], pads=[1, 1, 1, 1]), "pads"),
