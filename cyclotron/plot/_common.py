@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.analysis.events import HasEvents
+from cyclotron.support.arguments import shown
 from cyclotron.support.errors import BackendUnavailable, ShapeError
 from cyclotron.support.files import write_file
 
@@ -68,7 +69,18 @@ def new_figure(width: float, height: float) -> Figure:
 
 def axes(ax: Axes | None, width: float, height: float) -> Axes:
     """Return the axes, or those of a new figure of that size in inches."""
-    return new_figure(width, height).add_subplot() if ax is None else ax
+    return new_figure(width, height).add_subplot() if ax is None else given(ax)
+
+
+def given(ax: Axes) -> Axes:
+    """Return the axes that a user gives; a `ShapeError` (CYC735) where they are none, as a file's name."""
+    if not hasattr(ax, "get_figure"):
+        raise ShapeError(
+            f"a picture is drawn into {shown(ax)}, which is no axes of matplotlib",
+            code="CYC735",
+            help='give axes as `ax=`; a file\'s name is `path="map.png"`',
+        )
+    return ax
 
 
 def figure_of(ax: Axes) -> Figure:

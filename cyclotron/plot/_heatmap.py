@@ -56,7 +56,7 @@ def utilization(
     busy = f"each PE computes {mean} of them" if alike else f"mean utilisation {mean}"
     second = f"{result.cycles:,} cycles, {busy}"
     if ax is not None:
-        image = draw_map(ax, plane_of(shares), common.axis_names(result)[-2:])
+        image = draw_map(common.given(ax), plane_of(shares), common.axis_names(result)[-2:])
         common.set_title(ax, first, second)
         figure = common.figure_of(ax)
         _color_bar(figure, image, [ax])

@@ -49,7 +49,7 @@ def stalls(result: common.ResultLike, *, ax: Axes | None = None, path: str | Pat
     channels = sorted(result.stats["channels"], key=lambda channel: -channel["utilization"])
     shown = channels[:_MOST_CHANNELS]
     if ax is not None:
-        _bar(ax, result, parts)
+        _bar(common.given(ax), result, parts)
         return common.finish(common.figure_of(ax), path)
     heights = [0.18 * len(parts), 0.3 * len(shown) + 0.2]
     figure = common.new_figure(8.5, sum(heights) + (1.8 if shown else 1.0))

@@ -90,7 +90,7 @@ class Wavefronts:
         labels, self._codes = operators_of(self._events)
         self._names = common.axis_names(result)
         headline = common.headline(result)
-        ax = ax or self._new_axes(headline)
+        ax = self._new_axes(headline) if ax is None else common.given(ax)
         from matplotlib.colors import to_rgb
         from matplotlib.patches import Patch
 

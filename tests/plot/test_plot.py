@@ -203,3 +203,19 @@ def test_busy_in_bins_is_exact():
 )
 def test_percent_never_rounds_up_to_all(share, text):
     assert percent(share) == text
+
+
+@cy.kernel
+def scaled(x):
+    return 2 * x
+
+
+@pytest.mark.parametrize(
+    "picture", ["utilization", "occupancy", "stalls", "activity", "critical_path", "timeline"]
+)
+def test_the_name_of_a_file_is_no_axes(picture):
+    result = cy.run(scaled.compile(np.ones((3, 3))), backend="sim")
+    with pytest.raises(cy.ShapeError, match=r"drawn into 'map\.png', which is no axes") as refused:
+        getattr(result.plot, picture)("map.png")
+    assert refused.value.code == "CYC735"
+    assert "path=" in refused.value.help
