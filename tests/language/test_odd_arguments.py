@@ -141,3 +141,22 @@ def test_more_axes_than_programs_have_are_refused():
 def test_an_array_is_no_dtype_of_a_machine():
     with pytest.raises(cy.ShapeError, match="machine `unit"):
         cy.machines.gemmini_16(np.array([1, 2]))
+
+
+def test_complex_elements_in_real_arrays_of_numpy_warn_in_plain_runs():
+    """As NumPy's elements do; compiled, they are refused."""
+
+    @cy.kernel
+    def products(x):
+        y = np.zeros(3)
+        for i in range(3):
+            y[i] = x[i] * x[2 - i]
+        return y
+
+    x = np.arange(3) + 1j
+    with pytest.warns(Warning, match="discards the imaginary part"):
+        plain = products.reference(x)
+    assert np.array_equal(plain, (x * x[::-1]).real)
+    with pytest.raises(cy.ShapeError) as refused:
+        products.compile(x)
+    assert refused.value.code == "CYC120"

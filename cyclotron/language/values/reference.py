@@ -99,6 +99,10 @@ class Value(np.ndarray):
         bare: Any = self.view(np.ndarray)[()]
         return round(bare, digits)
 
+    def __float__(self) -> float:
+        """The real part of a complex one, with NumPy's warning: arrays without axes have no such number."""
+        return float(self.view(np.ndarray)[()])
+
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(self.view(np.ndarray)[()])
 
