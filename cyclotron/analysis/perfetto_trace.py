@@ -1,4 +1,4 @@
-"""Traces in Perfetto's own binary format, which loads faster than JSON and is half as large."""
+"""Traces in Perfetto's own binary format, half as large as JSON."""
 
 from __future__ import annotations
 

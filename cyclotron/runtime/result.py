@@ -390,8 +390,7 @@ class Result:
         Parameters
         ----------
         path : str or Path
-            By habit ``*.json``. ``*.pftrace`` or ``*.perfetto-trace`` is binary, which is smaller and loads
-            faster.
+            By habit ``*.json``. ``*.pftrace`` or ``*.perfetto-trace`` is binary, about half as large.
         message_limit : int
             Messages to draw, those that are sent first: a few hundred bytes each. 0 draws computations alone.
 

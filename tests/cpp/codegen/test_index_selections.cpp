@@ -191,13 +191,26 @@ TEST(IndexSelections, OthersStayAsTheyAre) {
   auto left = kept;  // by the loop, after another value
   left.classes[0].code.insert(left.classes[0].code.begin(), {Move{slot(term), Constant{1}}, {}});
   EXPECT_TRUE(unchanged(left));
-  auto after = selection();  // an inner loop
-  auto& body = after.classes[0].code;
-  for (const Action& action :
-       {Action(Loop{"k", {{constant(1)}}, {{constant(2)}}}), Action(Send{ChannelId(0), slot(number)}),
-        Action(End{}), Action(Send{ChannelId(0), slot(term)})})
-    body.insert(body.end() - 1, {action, {}});
-  EXPECT_TRUE(unchanged(after));
+}
+
+TEST(IndexSelections, AnElementThatIsReadAgainAfterALoopStays) {
+  auto program = selection();
+  auto element = std::get<Compute>(code(index_selections(program))[0].action);
+  element.op = Op::copy;
+  element.operands = {slot(table, constant(1))};
+  element.destination = slot(term);
+  auto& pe_class = program.classes[0];
+  pe_class.slots.push_back({"output", DType::float64, {}});
+  add(pe_class, element);
+  add(pe_class, Move{slot(sum + 1), slot(term)});
+  const auto joined = index_selections(program);
+  EXPECT_EQ(std::get<Compute>(code(joined).back().action).destination, slot(sum + 1));
+  add(pe_class, Loop{"k", {{constant(1)}}, {{constant(2)}}});
+  add(pe_class, Send{ChannelId(0), slot(number)});
+  add(pe_class, End{});
+  add(pe_class, Send{ChannelId(0), slot(term)});
+  const auto apart = index_selections(program);
+  EXPECT_EQ(std::get<Compute>(code(apart)[1].action).destination, slot(term));
 }
 
 }  // namespace
