@@ -37,10 +37,9 @@ def packed(trace: Record) -> bytes:
     edges: list[_Edge] = []
     for place, (record, flows) in enumerate(_slices(records)):
         start, length = (round(1000 * record[field]) for field in ("ts", "dur"))
-        edges.append(_Edge(start, 1, place, record, flows))
-        # A slice without length ends after it began, others before those that begin then; inner ones first.
-        rank, turn = (0, -place) if length else (1, place)
-        edges.append(_Edge(start + length, rank, turn, record, None))
+        edges.append(_Edge(start, place, record, flows))
+        edges.append(_Edge(start + length, place, record, None))
+    # In the order of their begins those that end are before those that begin then; an end is the innermost's.
     for edge in sorted(edges, key=lambda edge: edge.order):
         edge.write(result.packet.add(), format_.TrackEvent)
     data: bytes = result.SerializeToString()
@@ -72,14 +71,13 @@ class _Edge(NamedTuple):
     """The begin or the end of a slice."""
 
     nanoseconds: int
-    rank: int
-    turn: int
+    place: int
     record: Record
     flows: dict[str, list[int]] | None  # None: the end
 
     @property
-    def order(self) -> tuple[int, int, int, bool]:
-        return self.nanoseconds, self.rank, self.turn, self.flows is None
+    def order(self) -> tuple[int, int, bool]:
+        return self.nanoseconds, self.place, self.flows is None
 
     def write(self, packet: Any, event_type: Any) -> None:
         packet.timestamp, packet.trusted_packet_sequence_id = self.nanoseconds, _SEQUENCE

@@ -14,6 +14,8 @@ import pytest
 from kernels import cholesky_scalar, matmul, prefix_sum, solve_scalar
 
 import cyclotron as cy
+from cyclotron.analysis.chrome_trace import metadata
+from cyclotron.analysis.perfetto_trace import packed
 from cyclotron.plot import heat_map_svg
 from cyclotron.support.svg import heat_map_png
 
@@ -158,6 +160,18 @@ def test_a_binary_trace_tells_the_same(name, tmp_path):
     threads = {e["tid"]: (e["pid"], e["args"]["name"]) for e in events if e["name"] == "thread_name"}
     assert names == threads
     assert notes == {key: value or 0 for key, value in trace["otherData"].items()}
+
+
+def test_slices_that_begin_or_end_together_stay_nested(tmp_path):
+    pytest.importorskip("perfetto")
+    ids = {"pid": 1, "tid": 1}
+    events = [*metadata("process", ids, "PEs", 1), *metadata("thread", ids, "PE 0", 1)]
+    spans = {"outer": (0, 10), "first": (0, 4), "last": (4, 6), "next": (10, 2), "point": (10, 0)}
+    for name, (start, length) in spans.items():
+        events.append({"ph": "X", "cat": "c", "name": name, "ts": start, "dur": length, **ids, "args": {}})
+    (tmp_path / "trace.pftrace").write_bytes(packed({"traceEvents": events, "otherData": {}}))
+    slices, *_ = binary_slices(tmp_path / "trace.pftrace")
+    assert {one[2]: (one[5] // 1000, one[4] // 1000) for one in slices} == spans
 
 
 def test_a_binary_trace_without_its_package_is_refused(tmp_path, monkeypatch):
