@@ -68,7 +68,8 @@ constexpr double about_as_fast = 1.05;
 constexpr double much_faster = 1.25;
 /// On fewer PEs, placements are tried up to this factor of the estimate: it does not see what overlaps.
 constexpr double uncertainty = 1.25;
-/// So many others are tried up to this factor of the best time, as estimates are about as far off.
+/// So many others are tried up to this factor of the best time, as estimates are about as far off: of kernels that are not
+/// costly, whatever was tried before.
 constexpr std::size_t most_by_chance = 2;
 constexpr double by_chance = 1.35;
 /// The same operations where reductions of a placement that compiles go inwards, which is as legal: some tenths of a
@@ -243,7 +244,7 @@ class DefaultSearch {
     std::ranges::stable_sort(rest, {}, [&](const schedule::Placement& placement) { return hope(placement); });
     const poly::EffortLimit limit(most_operations);
     // Its estimate may have been far too large: iterations may follow each other as waves do.
-    if (placements_.defaults.front().least < best_time())
+    if (cost_ < long_kernel || placements_.defaults.front().least < best_time())
       try_placement(placements_.defaults.front(), orders());
     const auto most = tried() + budget_;
     for (const bool again : {false, true}) {
@@ -256,10 +257,11 @@ class DefaultSearch {
     try_one_pe();
     std::size_t chances = most_by_chance;
     for (const auto& placement : rest) {
-      if (tried() >= most || chances == 0) break;
-      if (tried_.contains(key(placement)) || hope(placement) >= by_chance * best_time()) continue;
+      if ((cost_ >= costly_kernel && tried() >= most) || chances == 0) break;
+      if (tried_.contains(key(placement)) || !is_by_chance(placement)) continue;
+      const auto before = choices_.size();
       try_placement(placement, orders());
-      --chances;
+      if (choices_.size() > before) --chances;
     }
   }
 
@@ -277,7 +279,9 @@ class DefaultSearch {
   /// The placement on one PE, which loses no early exit.
   [[nodiscard]] const schedule::Placement* one_pe() const {
     for (const auto* placements : {&placements_.others, &placements_.defaults}) {
-      const auto one = std::ranges::find(*placements, 1, &schedule::Placement::pes);
+      const auto one = std::ranges::find_if(*placements, [](const schedule::Placement& placement) {
+        return placement.schedule.space_indices.empty();
+      });
       if (one != placements->end()) return &*one;
     }
     return nullptr;
@@ -321,7 +325,9 @@ class DefaultSearch {
     });
     for (std::size_t tried = 0, n = 0; n < refused_.size() && tried < most; ++n) {
       const auto& [placement, refusal] = refused_[n];
-      if (!is_far(placement) || tried_.contains(key(placement, true)) || !is_promising(placement) ||
+      const bool may_be = is_promising(placement) ||
+                          (cost_ < costly_kernel && !choices_.empty() && is_by_chance(placement));
+      if (!is_far(placement) || tried_.contains(key(placement, true)) || !may_be ||
           is_part_refused(placement, true) ||
           (is_very_long_ && !choices_.empty() && placement.cycles * far_faster >= best_time()))
         continue;
@@ -489,6 +495,11 @@ class DefaultSearch {
                (cycles < uncertainty * other.cycles ? other.cycles : cycles);
       return hope(placement) < cycles * (placement.pes < other.pes ? uncertainty : 1);
     });
+  }
+
+  /// True where a placement may be faster than the best if its estimate is too large.
+  [[nodiscard]] bool is_by_chance(const schedule::Placement& placement) const {
+    return hope(placement) < by_chance * best_time();
   }
 
   /// Times of all choices, by the simulator. Of one that it does not tell, the least that it may take, with estimates as

@@ -421,8 +421,7 @@ class ExitAnalysis {
 }  // namespace exits
 
 std::vector<EarlyExit> early_exits(const System& system) {
-  const auto ordered = exits::with_loops_first(system);
-  const System& seen = ordered ? *ordered : system;
+  const System seen = exits::with_first_indices(exits::with_loops_first(system).value_or(system));
   std::vector<EarlyExit> result;
   for (std::size_t t = 0; t < seen.tensors.size(); ++t) {
     const auto loop = exits::flag_loop(seen, TensorId(t));
@@ -433,8 +432,7 @@ std::vector<EarlyExit> early_exits(const System& system) {
 }
 
 std::vector<LostExit> lost_exits(const System& system) {
-  const auto ordered = exits::with_loops_first(system);
-  const System& seen = ordered ? *ordered : system;
+  const System seen = exits::with_first_indices(exits::with_loops_first(system).value_or(system));
   std::vector<LostExit> result;
   for (std::size_t t = 0; t < seen.tensors.size(); ++t) {
     const auto loop = exits::flag_loop(seen, TensorId(t));
@@ -455,7 +453,8 @@ System copy_results(const System& system) {
     const auto loop = exits::flag_loop(result, TensorId(t));
     const auto known = [](const std::optional<std::int64_t>& value) { return value.has_value(); };
     if (!loop || std::ranges::all_of(loop->around, known)) continue;
-    exits::ExitAnalysis analysis(result, *loop, TensorId(t));
+    const System seen = exits::with_first_indices(result);
+    exits::ExitAnalysis analysis(seen, *loop, TensorId(t));
     if (!analysis.run()) continue;
     result = exits::copy_results(result, *loop, analysis.axes(), analysis.last());
     changed = true;

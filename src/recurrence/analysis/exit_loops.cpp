@@ -1,6 +1,7 @@
 #include "exit_loops.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -95,59 +96,108 @@ std::optional<Loop> flag_loop(const System& system, TensorId flag) {
 
 namespace {
 
-/// Puts the indices of an equation in another order.
-class Reordering {
+/// Rewrites the forms of an equation's expression; what it shares with others stays.
+class FormRewriter {
  public:
-  /// `places`: the new one of each index.
-  Reordering(System& system, std::vector<std::size_t> places) : system_(system), places_(std::move(places)) {}
+  FormRewriter(System& system, std::function<void(Affine&)> rewrite)
+      : system_(system), rewrite_(std::move(rewrite)) {}
 
-  void apply(Equation& equation) {
-    auto names = equation.indices;
-    for (std::size_t v = 0; v < names.size(); ++v) equation.indices[places_[v]] = std::move(names[v]);
-    for (Affine& form : equation.index) reorder(form);
-    reorder(equation.domain);
-    equation.expr = reordered(equation.expr);
-  }
-
- private:
-  void reorder(Affine& form) const {
-    const auto old = form.coefficients;
-    form.coefficients.resize(std::max(old.size(), places_.size()));
-    for (std::size_t v = 0; v < places_.size(); ++v)
-      form.coefficients[places_[v]] = v < old.size() ? old[v] : 0;
-  }
-
-  void reorder(Region& region) const {
-    for (auto& conjunction : region) {
-      for (Constraint& constraint : conjunction) reorder(constraint.form);
-    }
-  }
-
-  ExprId reordered(ExprId id) {
+  ExprId rewritten(ExprId id) {
     if (const auto known = known_.find(id); known != known_.end()) return known->second;
     Expr expr = system_.at(id);
-    std::visit(Overloaded{[](const Constant&) {}, [&](Index& index) { reorder(index.form); },
-                          [&](Access& access) {
-                            for (Affine& form : access.index) reorder(form);
-                          },
+    std::visit(Overloaded{[](const Constant&) {}, [&](Index& index) { rewrite_(index.form); },
+                          [&](Access& access) { std::ranges::for_each(access.index, rewrite_); },
                           [&](Apply& apply) {
-                            for (ExprId& operand : apply.operands) operand = reordered(operand);
+                            for (ExprId& operand : apply.operands) operand = rewritten(operand);
                           },
                           [&](Reduce& reduce) {
-                            reorder(reduce.domain);
-                            reduce.body = reordered(reduce.body);
+                            rewrite(reduce.domain);
+                            reduce.body = rewritten(reduce.body);
                           }},
                expr.node);
     system_.exprs.push_back(std::move(expr));
     return known_[id] = ExprId(system_.exprs.size() - 1);
   }
 
+  void rewrite(Region& region) const {
+    for (auto& conjunction : region) {
+      for (Constraint& constraint : conjunction) rewrite_(constraint.form);
+    }
+  }
+
+ private:
   System& system_;
-  std::vector<std::size_t> places_;
+  std::function<void(Affine&)> rewrite_;
   std::map<ExprId, ExprId> known_;
 };
 
+/// Puts the indices of an equation in another order. `places`: the new one of each index.
+void reorder(System& system, Equation& equation, const std::vector<std::size_t>& places) {
+  auto names = equation.indices;
+  for (std::size_t v = 0; v < names.size(); ++v) equation.indices[places[v]] = std::move(names[v]);
+  const auto reordered = [&places](Affine& form) {
+    const auto old = form.coefficients;
+    form.coefficients.resize(std::max(old.size(), places.size()));
+    for (std::size_t v = 0; v < places.size(); ++v)
+      form.coefficients[places[v]] = v < old.size() ? old[v] : 0;
+  };
+  FormRewriter rewriter(system, reordered);
+  std::ranges::for_each(equation.index, reordered);
+  rewriter.rewrite(equation.domain);
+  equation.expr = rewriter.rewritten(equation.expr);
+}
+
+/// An index that is an earlier one, plus a number.
+struct Follower {
+  std::size_t index;
+  std::size_t first;
+  std::int64_t distance;
+  bool operator==(const Follower&) const = default;
+};
+
+std::optional<Follower> follower(const Constraint& constraint) {
+  if (!constraint.equality || constraint.modulus != 0) return std::nullopt;
+  std::vector<std::size_t> named;
+  for (std::size_t v = 0; v < constraint.form.coefficients.size(); ++v) {
+    if (constraint.form.coefficients[v] != 0) named.push_back(v);
+  }
+  if (named.size() != 2) return std::nullopt;
+  const auto factor = coefficient(constraint.form, named[1]);
+  if (factor * factor != 1 || coefficient(constraint.form, named[0]) != -factor) return std::nullopt;
+  return Follower{named[1], named[0], -factor * constraint.form.constant};
+}
+
+/// Of all points of an equation.
+std::vector<Follower> followers(const Equation& equation) {
+  std::vector<Follower> result;
+  for (std::size_t c = 0; c < equation.domain.size(); ++c) {
+    std::vector<Follower> own;
+    for (const Constraint& constraint : equation.domain[c]) {
+      if (const auto one = follower(constraint)) own.push_back(*one);
+    }
+    if (c == 0) result = own;
+    std::erase_if(result, [&](const Follower& one) { return std::ranges::find(own, one) == own.end(); });
+  }
+  return result;
+}
+
 }  // namespace
+
+System with_first_indices(System system) {
+  for (Equation& equation : system.equations) {
+    for (const Follower& one : followers(equation)) {
+      FormRewriter rewriter(system, [&one](Affine& form) {
+        const auto factor = coefficient(form, one.index);
+        if (factor == 0) return;
+        form.coefficients[one.index] = 0;
+        form.coefficients[one.first] += factor;
+        form.constant += factor * one.distance;
+      });
+      equation.expr = rewriter.rewritten(equation.expr);
+    }
+  }
+  return system;
+}
 
 std::optional<System> with_loops_first(const System& system) {
   std::set<std::string> of_loops;
@@ -166,7 +216,7 @@ std::optional<System> with_loops_first(const System& system) {
     first.insert(first.end(), last.begin(), last.end());
     for (std::size_t v = 0; v < first.size(); ++v) places[first[v]] = v;
     if (!result) result = system;
-    Reordering(*result, std::move(places)).apply(result->equations[e]);
+    reorder(*result, result->equations[e], places);
   }
   return result;
 }
@@ -183,7 +233,7 @@ System nested_as(System system, const System& other) {
     std::vector<std::size_t> places;
     for (const auto& name : names)
       places.push_back(static_cast<std::size_t>(std::ranges::find(wanted, name) - wanted.begin()));
-    Reordering(system, std::move(places)).apply(system.equations[e]);
+    reorder(system, system.equations[e], places);
   }
   return system;
 }

@@ -47,6 +47,9 @@ struct Loop {
 /// The loop of a tensor that may be a flag.
 [[nodiscard]] std::optional<Loop> flag_loop(const System& system, TensorId flag);
 
+/// The system whose equations read by an earlier index what they could read by one that equals it, plus a number.
+[[nodiscard]] System with_first_indices(System system);
+
 /// The system in which an index with one value, that of an element beside others' loops, follows the indices of loops that
 /// flags may end; none where that is so already.
 [[nodiscard]] std::optional<System> with_loops_first(const System& system);

@@ -80,34 +80,37 @@ std::vector<Source> merged(std::vector<Source> pieces) {
   return pieces;
 }
 
-/// The loop of which a source is the other iteration, of two: in one that of an outer loop's iteration before. isl makes one
-/// function of both, in which the iterations of the loops depend on each other.
-std::optional<std::size_t> loop_of_two(const Source& source) {
+/// The index of two values on which the iteration of a loop around it depends where no subscript of the element tells
+/// that: one value is of this iteration, the other of the one before. isl makes one function of both, in which the indices
+/// depend on each other. `told`: by loop of the writer, whether its element tells the iteration.
+std::optional<std::size_t> index_of_two(const Source& source, const std::vector<bool>& told) {
   const auto of = [&](std::size_t f, std::size_t v) {
     return v < source.from[f].coefficients.size() ? source.from[f].coefficients[v] : 0;
   };
-  for (std::size_t v = 1; v < source.from.size(); ++v) {
-    bool outer = false;
-    for (std::size_t f = 0; f < v; ++f) outer = outer || of(f, v) != 0;
-    if (!outer || of(v, v) != -1) continue;
+  for (std::size_t v = 1; v < source.points.dimensions(); ++v) {
+    const bool is_other = v < source.from.size() && of(v, v) == -1;
+    bool depends = false;
+    for (std::size_t f = 0; f < std::min(v, source.from.size()); ++f)
+      depends = depends || (of(f, v) != 0 && (is_other || !told[f]));
+    if (!depends) continue;
     const auto last = source.points.maximum(v);
     if (last && source.points.minimum(v) == *last - 1) return v;
   }
   return std::nullopt;
 }
 
-/// The sources with one for each iteration of such loops.
-std::vector<Source> apart(std::vector<Source> pieces) {
+/// The sources with one for each value of such indices.
+std::vector<Source> apart(std::vector<Source> pieces, const std::vector<bool>& told) {
   for (std::size_t p = 0; p < pieces.size(); ++p) {
-    const auto loop = loop_of_two(pieces[p]);
-    if (!loop) continue;
+    const auto index = index_of_two(pieces[p], told);
+    if (!index) continue;
     const auto variables = pieces[p].points.dimensions();
-    const auto first = *pieces[p].points.minimum(*loop);
+    const auto first = *pieces[p].points.minimum(*index);
     auto second = pieces[p];
     const auto fix = [&](Source& one, std::int64_t value) {
       one.points =
-          one.points.intersect({poly::variable(variables, *loop) - poly::constant(variables, value), true});
-      for (auto& form : one.from) form.constant += value * std::exchange(form.coefficients[*loop], 0);
+          one.points.intersect({poly::variable(variables, *index) - poly::constant(variables, value), true});
+      for (auto& form : one.from) form.constant += value * std::exchange(form.coefficients[*index], 0);
     };
     fix(pieces[p], first);
     fix(second, first + 1);
@@ -257,7 +260,9 @@ std::optional<std::vector<Source>> LastWrites::affine_pieces(const poly::Map& la
       from.push_back(poly::substitute(form, piece.forms, scope.names.size()));
     result.push_back({writer, points, std::move(from)});
   }
-  return apart(merged(std::move(result)));
+  std::vector<bool> told;
+  for (const auto& count : counts(writer)) told.push_back(count.has_value());
+  return apart(merged(std::move(result)), told);
 }
 
 std::vector<std::optional<Count>> LastWrites::counts(std::size_t statement) const {

@@ -63,8 +63,9 @@ class BoundSplitter {
       system_.equations.push_back(std::move(equation));
       return;
     }
-    const auto& reduce = std::get<Reduce>(system_.at(*reduction).node);
     const auto points = domain_of(context_, equation);
+    join_pieces(*reduction, points);
+    const auto& reduce = std::get<Reduce>(system_.at(*reduction).node);
     const auto ends = ends_of(reduce, equation.indices.size());
     if (ends.empty()) {
       equation.expr = replace(equation.expr, *reduction, with_end(reduce, points));
@@ -81,6 +82,22 @@ class BoundSplitter {
       return;
     }
     for (std::size_t first = 0; first < ends.size(); ++first) add_piece(equation, ends, first, sign);
+  }
+
+  /// Says the terms in fewer pieces where that is possible: `j < i or j > i` of two points is `j = 1 - i`, with one end.
+  void join_pieces(ExprId reduction, const poly::Set& points) {
+    auto& reduce = std::get<Reduce>(system_.exprs[reduction.index()].node);
+    if (reduce.domain.size() < 2) return;
+    const auto joined = to_region(terms_of(reduce, points));
+    if (joined && !joined->empty() && joined->size() < reduce.domain.size()) reduce.domain = *joined;
+  }
+
+  /// The points (i, k) of the terms.
+  [[nodiscard]] poly::Set terms_of(const Reduce& reduce, const poly::Set& points) const {
+    const auto outer = points.dimensions();
+    std::vector<poly::Affine> drop;
+    for (std::size_t v = 0; v < outer; ++v) drop.push_back(poly::variable(outer + 1, v));
+    return points.preimage(drop, outer + 1).intersect(to_set(context_, reduce.domain, outer + 1)).coalesce();
   }
 
   /// The part of an equation where one end is less than those before it and no more than those after it, or
@@ -104,9 +121,7 @@ class BoundSplitter {
   /// The reduction with its last index as a bound.
   [[nodiscard]] Reduce with_end(const Reduce& reduce, const poly::Set& points) const {
     const auto outer = points.dimensions();
-    std::vector<poly::Affine> drop;
-    for (std::size_t v = 0; v < outer; ++v) drop.push_back(poly::variable(outer + 1, v));
-    const auto terms = points.preimage(drop, outer + 1).intersect(to_set(context_, reduce.domain, outer + 1));
+    const auto terms = terms_of(reduce, points);
     const auto last = (reduce.descending ? terms.minimum(outer) : terms.maximum(outer)).value_or(0);
     const std::int64_t sign = reduce.descending ? -1 : 1;
     Constraint bound{{std::vector<std::int64_t>(outer + 1, 0), sign * last}, false};
