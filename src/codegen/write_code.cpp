@@ -82,7 +82,16 @@ std::vector<Points> points_of(const Mapping& mapping) {
   const auto coordinates = mapping.grid.extents.size();
   const auto width = coordinates + mapping.grid.time.size();
   std::vector<poly::Affine> pes, times;
-  for (std::size_t c = 0; c < width; ++c) (c < coordinates ? pes : times).push_back(poly::variable(width, c));
+  std::vector<std::size_t> is_time;
+  for (std::size_t c = 0; c < width; ++c) {
+    (c < coordinates ? pes : times).push_back(poly::variable(width, c));
+    is_time.push_back(c < coordinates ? 0 : 1);
+  }
+  const auto are_everywhere = [&](const poly::Set& points, const poly::Set& anywhere) {
+    const auto parts = points.conjunctions();
+    return (parts && parts->size() == 1 && poly::is_product(parts->front(), is_time)) ||
+           points.image(pes).preimage(pes, width).intersect(anywhere) == points;
+  };
   std::map<std::optional<std::vector<std::int64_t>>, std::vector<Points>> by_first;
   std::size_t count = 0;
   std::vector<Points> result;
@@ -90,7 +99,7 @@ std::vector<Points> points_of(const Mapping& mapping) {
     auto points = statement.domain.preimage(forms, width).coalesce();
     const auto when = points.image(times);
     auto anywhere = when.preimage(times, width);
-    if (!(points.image(pes).preimage(pes, width).intersect(anywhere) == points)) {
+    if (!are_everywhere(points, anywhere)) {
       result.push_back({std::move(points)});
       continue;
     }

@@ -37,6 +37,8 @@ constexpr std::size_t long_kernel = 900;
 constexpr double few_cycles = 300;
 /// One whose candidates cost so much runs on one PE first: that costs less, and tells what is worth to be tried.
 constexpr std::size_t costly_kernel = 200;
+/// Unless it takes so many times longer than the usual default, by their estimates.
+constexpr double hopeless = 256;
 /// Operations of integer sets for that: some tenths of a second. A kernel that needs more has it in as many as a whole
 /// analysis may take where no default compiles: unlikely placements would take far longer.
 constexpr unsigned long most_operations_of_one_pe = 8'000'000, most_operations_of_very_long = 40'000'000;
@@ -133,22 +135,25 @@ class DefaultSearch {
   }
 
   Expected<Compiled, Refusal> run() {
-    if (cost_ >= costly_kernel) {
+    const bool one_pe_first = cost_ >= costly_kernel && !is_one_pe_hopeless();
+    if (one_pe_first) {
       try_one_pe_within(most_operations_of_one_pe);
       is_very_long_ = first_refusal_ && first_refusal_->obstacle() == Obstacle::effort;
-      if (choices_.empty()) budget_ = std::min(budget_, least_candidates_of_long);
       has_one_pe_ = !choices_.empty();
       first_refusal_.reset();  // others say more
+    } else {
+      is_very_long_ = cost_ >= long_kernel;
     }
+    if (choices_.empty() && (one_pe_first || is_very_long_))
+      budget_ = std::min(budget_, least_candidates_of_long);
     {
       std::optional<poly::EffortBudget> budget;
-      if (cost_ >= costly_kernel && !has_one_pe_ && !is_very_long_)
-        budget.emplace(most_operations_without_one_pe);
+      if (one_pe_first && !has_one_pe_ && !is_very_long_) budget.emplace(most_operations_without_one_pe);
       find_first();
       if (choices_.empty() && !is_very_long_) try_routes();
       if (choices_.empty() && !is_very_long_) try_turns();
     }
-    if (choices_.empty() && (is_very_long_ || cost_ < costly_kernel))
+    if (choices_.empty() && (is_very_long_ || !one_pe_first))
       try_one_pe_within(is_very_long_ ? most_operations_of_very_long : most_operations_in_need);
     if (choices_.empty()) {
       if (!first_refusal_) std::rethrow_exception(misfit_);
@@ -274,6 +279,12 @@ class DefaultSearch {
         return std::ranges::find(space, index) != space.end();
       });
     });
+  }
+
+  /// True where one PE would take so long that its time tells nothing of others.
+  [[nodiscard]] bool is_one_pe_hopeless() const {
+    const auto* one = one_pe();
+    return one == nullptr || one->cycles > hopeless * placements_.defaults.front().cycles;
   }
 
   /// The placement on one PE, which loses no early exit.
@@ -579,7 +590,7 @@ class DefaultSearch {
   std::set<Key> far_;    ///< Of these, those for which links were missing.
   std::vector<Choice> choices_;
   bool has_one_pe_ = false;    ///< First.
-  bool is_very_long_ = false;  ///< One PE takes more than that first try may.
+  bool is_very_long_ = false;  ///< One PE takes more than that first try may, or would.
   std::vector<Refused> refused_;
   std::vector<std::vector<std::string>> unreachable_, unroutable_;  ///< Spaces that are refused.
   std::optional<Refusal> first_refusal_;

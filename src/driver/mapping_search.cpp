@@ -61,7 +61,7 @@ Expected<Mapped, Refusal> map(dataflow::Placed placed, const machine::Machine& m
   return attempt([&] {
     auto mapping = mapping::map_to_grid(placed.graph, {placed.space, placed.time, {}}, machine);
     if (verify) dataflow::verify(placed.graph);
-    return Mapped{std::move(placed), std::move(mapping), false};
+    return Mapped{std::move(placed), std::move(mapping), verify};
   });
 }
 

@@ -72,9 +72,9 @@ struct Lowered {
   Expected<dataflow::Shared, Refusal> shared;
 };
 
-void verify(const dataflow::Graph& graph, const dataflow::Placed& placed, Log& log) {
+void verify(const dataflow::Graph& graph, const dataflow::Placed& placed, bool placed_is_verified, Log& log) {
   dataflow::verify(graph);
-  if (placed.graph.dims != graph.dims) dataflow::verify(placed.graph);
+  if (!placed_is_verified && placed.graph.dims != graph.dims) dataflow::verify(placed.graph);
   log.stage("verify dataflow");
 }
 
@@ -86,7 +86,7 @@ Lowered lower(const recurrence::System& system, const Candidate& candidate, cons
   const bool same_rank = machine.grid.size() == schedule.space_indices.size();
   auto placed = dataflow::place(graph, schedule, same_rank ? machine.grid : std::vector<std::int64_t>{});
   log.stage("place");
-  if (verify_now) verify(graph, placed, log);
+  if (verify_now) verify(graph, placed, false, log);
   auto shared = attempt([&] { return share_links(placed, machine, candidate.relays); });
   return {std::move(graph), std::move(placed), std::move(shared)};
 }
@@ -133,24 +133,26 @@ Expected<Compiled, Refusal> compile_candidate(const recurrence::System& system, 
     // A value that also comes from another distance: one copy for all is another way.
     if (compiled || !compiled.error().is_illegal()) return compiled;
   }
-  auto mapped = map_in_parts(lowered->placed, std::move(lowered->shared), machine, candidate.relays);
-  if (!mapped && candidate.relays == dataflow::Relays::routed && lowered->placed.within > 0 &&
+  auto relays = candidate.relays;
+  auto mapped = map_in_parts(lowered->placed, std::move(lowered->shared), machine, relays);
+  if (!mapped && relays == dataflow::Relays::routed && lowered->placed.within > 0 &&
       mapped.error().obstacle() == Obstacle::late_value) {
-    auto other = candidate;
-    other.relays = dataflow::Relays::routed_together;
-    return compile_candidate(system, other, machine, verify_first, log);
+    relays = dataflow::Relays::routed_together;  // of the same graph, by other routes
+    auto shared = attempt([&] { return share_links(lowered->placed, machine, relays); });
+    mapped = map_in_parts(lowered->placed, std::move(shared), machine, relays);
   }
   if (!mapped) return mapped.error();
   const bool may_end = mapped->distributed && !recurrence::early_exits(system).empty();
   if (may_end && candidate.free_indices != dataflow::FreeIndexPlacement::zero) {
     auto other = candidate;
+    other.relays = relays;
     other.free_indices = dataflow::FreeIndexPlacement::zero;
     auto compiled = compile_candidate(system, other, machine, verify_first, log);
     if (compiled && compiled->lost_loops.empty()) return compiled;
   }
   log.stage("map");
   return attempt([&] {
-    if (!verify_first) verify(lowered->graph, mapped->placed, log);
+    if (!verify_first) verify(lowered->graph, mapped->placed, mapped->verified, log);
     return generate(system, candidate.schedule, machine, std::move(lowered->graph), std::move(*mapped), log);
   });
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -85,6 +86,10 @@ class Cells {
   static poly::Set shadow(const poly::Set& set, std::size_t dimension) { return set.project({dimension}); }
 
   static bool is_product(const poly::Set& set) {
+    std::vector<std::size_t> each(set.dimensions());
+    std::iota(each.begin(), each.end(), 0);
+    const auto parts = set.conjunctions();
+    if (parts && parts->size() == 1 && poly::is_product(parts->front(), each)) return true;
     auto product = poly::Set::universe(set.context(), set.dimensions());
     for (std::size_t d = 0; d < set.dimensions(); ++d) {
       product =
@@ -98,11 +103,16 @@ class Cells {
                                               std::size_t dimension) {
     std::vector<poly::Set> shadows;
     std::vector<std::size_t> own;
+    std::map<std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>>, std::vector<std::size_t>>
+        by_ends;  // Sets with others are not compared.
     for (const auto& projection : projections) {
       auto set = shadow(projection.set, dimension).coalesce();
-      const auto same = std::ranges::find(shadows, set);
-      own.push_back(static_cast<std::size_t>(same - shadows.begin()));
-      if (same == shadows.end()) shadows.push_back(std::move(set));
+      auto& alike = by_ends[{set.minimum(0), set.maximum(0)}];
+      const auto same = std::ranges::find_if(alike, [&](std::size_t s) { return shadows[s] == set; });
+      own.push_back(same == alike.end() ? shadows.size() : *same);
+      if (same != alike.end()) continue;
+      alike.push_back(shadows.size());
+      shadows.push_back(std::move(set));
     }
     struct Part {
       poly::Set set;

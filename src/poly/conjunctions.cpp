@@ -340,6 +340,20 @@ std::string raw_text(const Set& set, const std::vector<std::string>& names) {
 
 }  // namespace
 
+bool is_product(const Conjunction& all, const std::vector<std::size_t>& group_of_variable) {
+  const auto is_of_one = [&](const Affine& form) {
+    std::optional<std::size_t> group;
+    for (std::size_t v = 0; v < form.coefficients.size(); ++v) {
+      if (form.coefficients[v] == 0) continue;
+      if (group && *group != group_of_variable[v]) return false;
+      group = group_of_variable[v];
+    }
+    return true;
+  };
+  return std::ranges::all_of(all.constraints, [&](const auto& one) { return is_of_one(one.form); }) &&
+         std::ranges::all_of(all.divisible, [&](const auto& one) { return is_of_one(one.first); });
+}
+
 std::optional<std::vector<Conjunction>> Set::conjunctions() const {
   const auto known = own(context_, isl_set_remove_redundancies(isl_set_compute_divs(coalesce().copy())));
   auto result = std::optional<std::vector<Conjunction>>(std::in_place);

@@ -193,9 +193,10 @@ Set Set::where(const Context& context, std::size_t dimensions, const std::vector
 Set Set::where(const Context& context, std::size_t dimensions, const Conjunction& all) {
   Set result = where(context, dimensions, all.constraints);
   for (const auto& [form, modulus] : all.divisible) {
-    const auto multiples = parse(context, {"n"}, fmt::format("n mod {} = 0", modulus));
-    CYC_CHECK(multiples.has_value());
-    result = result.intersect(multiples->preimage({form}, dimensions));
+    const auto value = own(context, to_multi_aff(context, {form}, dimensions));
+    isl_aff* rest = isl_aff_mod_val(isl_multi_aff_get_aff(value.get(), 0),
+                                    isl_val_int_from_si(context.get(), modulus));
+    result = result.intersect(Set(context, isl_set_from_basic_set(isl_aff_zero_basic_set(rest))));
   }
   return result;
 }

@@ -47,6 +47,9 @@ struct Conjunction {
   std::vector<std::pair<Affine, std::int64_t>> divisible;
 };
 
+/// True where each constraint names variables of one group only: the points are the product of those of the groups.
+[[nodiscard]] bool is_product(const Conjunction& all, const std::vector<std::size_t>& group_of_variable);
+
 /// A set of integer points with `dimensions()` coordinates. Immutable; copies share.
 class Set {
  public:
