@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 namespace cyclotron::dataflow::detail {
@@ -30,9 +32,10 @@ std::vector<poly::Affine> shifted(std::size_t rank, const std::vector<std::int64
 }
 
 std::string unused_name(const Graph& graph, const std::string& base) {
+  std::set<std::string_view> taken;
+  for (const auto& space : graph.spaces) taken.insert(space.name);
   auto name = base;
-  for (int n = 2; std::ranges::find(graph.spaces, name, &Space::name) != graph.spaces.end(); ++n)
-    name = fmt::format("{}{}", base, n);
+  for (int n = 2; taken.contains(name); ++n) name = fmt::format("{}{}", base, n);
   return name;
 }
 
