@@ -336,8 +336,8 @@ class DefaultSearch {
     });
     for (std::size_t tried = 0, n = 0; n < refused_.size() && tried < most; ++n) {
       const auto& [placement, refusal] = refused_[n];
-      const bool may_be = is_promising(placement) ||
-                          (cost_ < costly_kernel && !choices_.empty() && is_by_chance(placement));
+      const bool may_be =
+          is_promising(placement) || (cost_ < costly_kernel && !choices_.empty() && is_by_chance(placement));
       if (!is_far(placement) || tried_.contains(key(placement, true)) || !may_be ||
           is_part_refused(placement, true) ||
           (is_very_long_ && !choices_.empty() && placement.cycles * far_faster >= best_time()))

@@ -194,8 +194,8 @@ Set Set::where(const Context& context, std::size_t dimensions, const Conjunction
   Set result = where(context, dimensions, all.constraints);
   for (const auto& [form, modulus] : all.divisible) {
     const auto value = own(context, to_multi_aff(context, {form}, dimensions));
-    isl_aff* rest = isl_aff_mod_val(isl_multi_aff_get_aff(value.get(), 0),
-                                    isl_val_int_from_si(context.get(), modulus));
+    isl_aff* rest =
+        isl_aff_mod_val(isl_multi_aff_get_aff(value.get(), 0), isl_val_int_from_si(context.get(), modulus));
     result = result.intersect(Set(context, isl_set_from_basic_set(isl_aff_zero_basic_set(rest))));
   }
   return result;

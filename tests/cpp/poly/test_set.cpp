@@ -148,6 +148,26 @@ TEST(Set, TextReadsBack) {
   }
 }
 
+TEST(Set, ProductsNameOneGroupInEachConstraint) {
+  const Context context;
+  const auto is_product_of = [&](const std::string& text, const std::vector<std::size_t>& groups) {
+    const auto parts = Set::parse(context, {"i", "j", "k"}, text)->conjunctions();
+    return parts && parts->size() == 1 && is_product(parts->front(), groups);
+  };
+  const std::string box = "0 <= i < 4 and i mod 2 = 0 and 0 <= j < 3 and k = 1";
+  EXPECT_TRUE(is_product_of(box, {0, 1, 2}));
+  EXPECT_FALSE(is_product_of(box + " and i <= j", {0, 1, 2}));
+  EXPECT_TRUE(is_product_of(box + " and i <= j", {0, 0, 1}));
+  EXPECT_FALSE(is_product_of("0 <= i < 4 and 0 <= j < 4 and (i + j) mod 3 = 0 and k = 1", {0, 1, 2}));
+}
+
+TEST(Set, MultiplesOfAForm) {
+  const Context context;
+  const auto form = variable(2, 0) + 2 * variable(2, 1) + constant(2, -1);
+  const auto points = Set::where(context, 2, Conjunction{{}, {{form, 3}}});
+  EXPECT_EQ(points, *Set::parse(context, {"i", "j"}, "(i + 2j - 1) mod 3 = 0"));
+}
+
 TEST(Set, ConjunctionsCoverTheSet) {
   const Context context;
   for (const char* text :
