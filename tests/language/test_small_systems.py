@@ -88,6 +88,19 @@ def inner_fixed_point(A, b):
     return b
 
 
+def pairs(A, x):
+    e = 1.0
+    while e > 1e-3:
+        e = 0.0
+        for i in range(x.shape[0]):
+            for j in range(i + 1, x.shape[0]):
+                d = 0.25 * (x[i] - x[j])
+                x[i] = x[i] - d
+                x[j] = x[j] + d
+                e += abs(d)
+    return x
+
+
 def rows_in_place(row, column, x):
     for i in range(x.shape[0]):
         for k in range(row[i], row[i + 1]):
@@ -116,7 +129,7 @@ def sparse_gauss_seidel(row, column, value, b, x):
     return x
 
 
-DENSE = [jacobi, off_diagonal, over_relaxation, in_two_ranges, fixed_point, inner_fixed_point]
+DENSE = [jacobi, off_diagonal, over_relaxation, in_two_ranges, fixed_point, inner_fixed_point, pairs]
 SPARSE = [rows_in_place, rows_but_the_diagonal, sparse_gauss_seidel]
 
 

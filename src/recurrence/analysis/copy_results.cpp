@@ -96,6 +96,7 @@ class ResultCopier {
     Tensor copy = result_.at(tensor);
     copy.variable = copy.user_name();
     copy.role = Role::local;
+    copy.holds.clear();
     copy.shape.erase(copy.shape.begin() + static_cast<std::ptrdiff_t>(dimension));
     copy.tile.erase(copy.tile.begin() + static_cast<std::ptrdiff_t>(dimension));
     do copy.name += "_end";

@@ -59,7 +59,7 @@ class ExitAnalysis {
     is_flag_ = true;
     std::map<TensorId, std::vector<ElementCopy>> copied;
     for (const auto& [tensor, own] : axes_) copied[tensor] = copies(tensor);
-    kept_ = kept_values(copied);
+    kept_ = kept_values(copied, held());
     Settling settle = 0;
     for (std::size_t e = 0; e < system_.equations.size(); ++e) {
       settle = later(settle, check(e));
@@ -281,6 +281,22 @@ class ExitAnalysis {
                         element(access->index, axes_.at(access->tensor))});
     });
     return all ? result : std::vector<ElementCopy>();
+  }
+
+  /// What the loop's tensors hold of variables, as far as they say it, without the loop's own subscript.
+  [[nodiscard]] HeldElements held() const {
+    HeldElements result;
+    for (const auto& [tensor, axis] : axes_) {
+      auto forms = system_.at(tensor).holds;
+      const auto is_of_loop = [&](const Affine& form) { return coefficient(form, axis.dimension) != 0; };
+      if (forms.empty() || std::ranges::any_of(forms, is_of_loop)) continue;
+      for (Affine& form : forms) {
+        if (axis.dimension < form.coefficients.size())
+          form.coefficients.erase(form.coefficients.begin() + static_cast<std::ptrdiff_t>(axis.dimension));
+      }
+      result[system_.at(tensor).user_name()].emplace(tensor, std::move(forms));
+    }
+    return result;
   }
 
   /// Of a form at the points of an equation, where it is one number.

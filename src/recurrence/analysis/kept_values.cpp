@@ -140,29 +140,42 @@ class KeptValues {
 
   KeptValues(const Copies& copies, TensorId variable) : copies_(copies), variable_(variable) {}
 
+  /// Of a variable whose elements several tensors leave, with the place of each tensor's.
+  KeptValues(const Copies& copies, const std::map<TensorId, Forms>& places) : copies_(copies) {
+    for (const auto& [tensor, place] : places) {
+      const auto own = copies.find(tensor);
+      if (own == copies.end()) continue;
+      for (const ElementCopy& copy : own->second) places_.emplace(&copy, place);
+    }
+  }
+
   /// The iterations from which on the elements that copies make keep their values.
   std::map<const ElementCopy*, std::int64_t> run() {
-    while (add_places(false) || add_places(true)) {
+    while (variable_ && (add_places(false) || add_places(true))) {
     }
     while (drop_place()) {
     }
     const auto left = left_elements();
     if (!are_left_once(left)) return {};
-    const bool is_alone =
-        std::ranges::all_of(left, [&](const ElementCopy* copy) { return copy->of == variable_; });
+    const bool is_alone = variable_ && std::ranges::all_of(left, [&](const ElementCopy* copy) {
+                            return copy->of == *variable_;
+                          });
     std::map<const ElementCopy*, std::int64_t> result;
-    for (const ElementCopy& copy : copies_.at(variable_)) {
+    for (const auto& [copy, place] : places_) result[copy] = 1;
+    if (!is_alone) return result;
+    for (const ElementCopy& copy : copies_.at(*variable_)) {
       const auto place = places_.find(&copy);
-      if (is_alone && place != places_.end() && same(*copy.equation, at(place->second, copy.to), copy.to))
+      if (place != places_.end() && same(*copy.equation, at(place->second, copy.to), copy.to))
         result[&copy] = 0;
     }
-    for (const auto& [copy, place] : places_) result.try_emplace(copy, 1);
     return result;
   }
 
  private:
   /// True where the variable's own tensor left what is copied: at the place that it names.
-  [[nodiscard]] bool is_named(const ElementCopy& copy) const { return copy.lag == 1 && copy.of == variable_; }
+  [[nodiscard]] bool is_named(const ElementCopy& copy) const {
+    return variable_ && copy.lag == 1 && copy.of == *variable_;
+  }
 
   /// The copies that may make what another copies.
   [[nodiscard]] std::vector<const ElementCopy*> sources(const ElementCopy& copy) const {
@@ -289,25 +302,28 @@ class KeptValues {
   }
 
   const Copies& copies_;
-  TensorId variable_;
+  std::optional<TensorId> variable_;  ///< None: the places are given.
   std::map<const ElementCopy*, Forms> places_;
 };
 
 }  // namespace
 
-std::map<TensorId, std::int64_t> kept_values(const std::map<TensorId, std::vector<ElementCopy>>& copies) {
+std::map<TensorId, std::int64_t> kept_values(const std::map<TensorId, std::vector<ElementCopy>>& copies,
+                                             const HeldElements& held) {
   std::set<TensorId> carried;
   for (const auto& [tensor, own] : copies) {
     for (const ElementCopy& copy : own)
       if (copy.lag == 1) carried.insert(copy.of);
   }
   std::map<const ElementCopy*, std::int64_t> kept;
-  for (const TensorId of : carried) {
-    for (const auto& [copy, iteration] : KeptValues(copies, of).run()) {
+  const auto add_kept = [&](KeptValues values) {
+    for (const auto& [copy, iteration] : values.run()) {
       const auto known = kept.try_emplace(copy, iteration).first;
       known->second = std::min(known->second, iteration);
     }
-  }
+  };
+  for (const TensorId of : carried) add_kept(KeptValues(copies, of));
+  for (const auto& [variable, places] : held) add_kept(KeptValues(copies, places));
   std::map<TensorId, std::int64_t> result;
   for (const auto& [tensor, own] : copies) {
     const auto is_kept = [&](const ElementCopy& copy) { return kept.contains(&copy); };

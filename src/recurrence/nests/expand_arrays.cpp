@@ -152,6 +152,7 @@ class Expansion {
           shape.insert(shape.end(), extents.begin(), extents.end());
         }
         made_[s] = add_local(at(s).target, std::move(shape), at(s).span);
+        if (!strided_[s]) result_.tensors.back().holds = by_subscripts(s, at(s).index);
       }
     }
   }
@@ -187,6 +188,35 @@ class Expansion {
       if (!embedded.loop[n]) continue;
       const auto& form = embedded.coordinates[n];
       result.emplace_back(form, *writes_.domain(s).image({form}).minimum(0));
+    }
+    return result;
+  }
+
+  /// Forms of a statement's indices in terms of the subscripts that its box gives; empty where these do not tell.
+  [[nodiscard]] std::vector<Affine> by_subscripts(std::size_t s, const std::vector<Affine>& forms) const {
+    const auto loops = at(s).indices.size();
+    std::vector<std::optional<Affine>> known(loops);
+    const auto box = this->box(s);
+    for (std::size_t d = 0; d < box.size(); ++d) {
+      const auto& [form, low] = box[d];
+      for (std::size_t v = 0; v < loops; ++v) {
+        const auto sign = form.coefficients[v];
+        if (sign * sign != 1 || !poly::is_constant(form - sign * poly::variable(loops, v))) continue;
+        known[v] = Affine{std::vector<std::int64_t>(box.size(), 0), sign * (low - form.constant)};
+        known[v]->coefficients[d] = sign;
+      }
+    }
+    std::vector<Affine> result;
+    for (const auto& form : forms) {
+      auto& own = result.emplace_back(Affine{std::vector<std::int64_t>(box.size(), 0), form.constant});
+      for (std::size_t v = 0; v < form.coefficients.size(); ++v) {
+        const auto factor = form.coefficients[v];
+        if (factor == 0) continue;
+        if (v >= loops || !known[v]) return {};
+        for (std::size_t d = 0; d < box.size(); ++d)
+          own.coefficients[d] += factor * known[v]->coefficients[d];
+        own.constant += factor * known[v]->constant;
+      }
     }
     return result;
   }
@@ -339,6 +369,7 @@ class Expansion {
       shape.push_back(read.scope.points.image({form}).maximum(0).value_or(0) + 1);
     const auto& expr = nest_.system.at(read.expr);
     const auto tensor = add_local(std::get<Access>(expr.node).tensor, std::move(shape), expr.span);
+    result_.tensors.back().holds = by_subscripts(s, std::get<Access>(expr.node).index);
     for (const auto& source : read.sources) {
       const auto value = read_source(source, old, variables, expr.span);
       result_.equations.push_back({tensor, from_poly(substituted(index, old, variables)),

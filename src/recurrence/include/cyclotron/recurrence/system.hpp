@@ -54,6 +54,9 @@ struct Tensor {
   bool blocked = false;
   Span span;
   std::string variable{};  ///< Its name in the kernel's text, where `name` is that of one of its versions.
+  /// Of the variable, what each element of a version holds, by its subscripts; empty where that is not known. No more than a
+  /// hint: passes that change subscripts may leave it.
+  std::vector<Affine> holds{};
   bool operator==(const Tensor&) const = default;
   /// The name that users know it by.
   [[nodiscard]] const std::string& user_name() const { return variable.empty() ? name : variable; }
