@@ -1,4 +1,4 @@
-"""Loops of solvers as textbooks write them beside plain Python, at sizes at which isl joins what larger ones keep apart."""
+"""Loops of solvers as textbooks write them, at sizes at which isl joins what larger ones keep apart."""
 
 import numpy as np
 import pytest

@@ -283,7 +283,7 @@ class ExitAnalysis {
     return all ? result : std::vector<ElementCopy>();
   }
 
-  /// What the loop's tensors hold of variables, as far as they say it, without the loop's own subscript.
+  /// The elements of variables that the loop's tensors hold, as far as they say it, without the loop's own subscript.
   [[nodiscard]] HeldElements held() const {
     HeldElements result;
     for (const auto& [tensor, axis] : axes_) {

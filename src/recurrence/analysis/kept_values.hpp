@@ -19,7 +19,7 @@ struct ElementCopy {
   std::vector<Affine> from;
 };
 
-/// What elements of tensors hold of variables, by name: forms of their subscripts but that of the loop's index.
+/// The elements of variables, by name, that tensors hold: forms of their subscripts but that of the loop's index.
 using HeldElements = std::map<std::string, std::map<TensorId, std::vector<Affine>>>;
 
 /// Tensors that no longer change, of those with the copies that make up all of their elements in each iteration after a
