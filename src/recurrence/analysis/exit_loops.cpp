@@ -184,8 +184,13 @@ std::vector<Follower> followers(const Equation& equation) {
 }  // namespace
 
 System with_first_indices(System system) {
+  std::set<std::string> of_loops;
+  for (std::size_t t = 0; t < system.tensors.size(); ++t) {
+    if (const auto loop = flag_loop(system, TensorId(t))) of_loops.insert(loop->names.back());
+  }
   for (Equation& equation : system.equations) {
     for (const Follower& one : followers(equation)) {
+      if (of_loops.contains(equation.indices[one.index])) continue;
       FormRewriter rewriter(system, [&one](Affine& form) {
         const auto factor = coefficient(form, one.index);
         if (factor == 0) return;

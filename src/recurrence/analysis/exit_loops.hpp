@@ -47,7 +47,8 @@ struct Loop {
 /// The loop of a tensor that may be a flag.
 [[nodiscard]] std::optional<Loop> flag_loop(const System& system, TensorId flag);
 
-/// The system whose equations read by an earlier index what they could read by one that equals it, plus a number.
+/// The system whose equations read by an earlier index what they could read by one that equals it, plus a number, and is of no
+/// loop that a flag may end.
 [[nodiscard]] System with_first_indices(System system);
 
 /// The system in which an index with one value, that of an element beside others' loops, follows the indices of loops that

@@ -58,13 +58,16 @@ class BoundSplitter {
 
  private:
   void split(Equation equation) {
-    const auto reduction = reduction_of(system_, equation.expr);
+    auto reduction = reduction_of(system_, equation.expr);
     if (!reduction) {
       system_.equations.push_back(std::move(equation));
       return;
     }
     const auto points = domain_of(context_, equation);
-    join_pieces(*reduction, points);
+    if (const auto joined = in_fewer_pieces(*reduction, points)) {
+      equation.expr = replace(equation.expr, *reduction, *joined);
+      reduction = reduction_of(system_, equation.expr);
+    }
     const auto& reduce = std::get<Reduce>(system_.at(*reduction).node);
     const auto ends = ends_of(reduce, equation.indices.size());
     if (ends.empty()) {
@@ -84,12 +87,15 @@ class BoundSplitter {
     for (std::size_t first = 0; first < ends.size(); ++first) add_piece(equation, ends, first, sign);
   }
 
-  /// Says the terms in fewer pieces where that is possible: `j < i or j > i` of two points is `j = 1 - i`, with one end.
-  void join_pieces(ExprId reduction, const poly::Set& points) {
-    auto& reduce = std::get<Reduce>(system_.exprs[reduction.index()].node);
-    if (reduce.domain.size() < 2) return;
-    const auto joined = to_region(terms_of(reduce, points));
-    if (joined && !joined->empty() && joined->size() < reduce.domain.size()) reduce.domain = *joined;
+  /// The reduction with its terms at these points in fewer pieces, where that is possible: `j < i or j > i` of two points is
+  /// `j = 1 - i`, with one end.
+  [[nodiscard]] std::optional<Reduce> in_fewer_pieces(ExprId reduction, const poly::Set& points) const {
+    auto reduce = std::get<Reduce>(system_.at(reduction).node);
+    if (reduce.domain.size() < 2) return std::nullopt;
+    auto joined = to_region(terms_of(reduce, points));
+    if (!joined || joined->empty() || joined->size() >= reduce.domain.size()) return std::nullopt;
+    reduce.domain = std::move(*joined);
+    return reduce;
   }
 
   /// The points (i, k) of the terms.
