@@ -190,3 +190,28 @@ def test_sums_that_start_with_an_array(kernel: cy.Kernel, dtype: str, other: str
     assert found.dtype == expected.dtype
     if found.dtype.kind == "f":
         np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+@cy.kernel
+def from_one_of_its_terms(u):
+    y = cy.zeros(len(u) + 1)
+    for k in range(len(u)):
+        y[k] = u[k]
+    y[len(u)] = 3 * u[0]
+    s, last = y[0], y[len(u)]
+    for k in range(len(y)):
+        s += y[len(u) - k]
+        last -= y[k]
+    return y, s, last
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 7])
+@pytest.mark.parametrize("schedule", [None, cy.Schedule(), cy.Schedule().space("k")])
+def test_sums_that_go_on_from_one_of_their_terms(n: int, schedule: cy.Schedule | None) -> None:
+    """The first term alone uses what a sum goes on from; a term that is the same takes it elsewhere."""
+    u = integers(n, seed=n)
+    result = cy.run(from_one_of_its_terms.compile(u, schedule=schedule), u, backend="sim")
+    y = np.append(u, 3 * u[0])
+    expected = [y, y[0] + y.sum(), y[-1] - y.sum()]
+    for found, other in zip(result.outputs.values(), expected, strict=True):
+        np.testing.assert_array_equal(found, other)

@@ -157,7 +157,9 @@ void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) co
       if (routed_.size() > 1 && other.space == graph_.at(routed_.front()).space) continue;
       // At one point only from an operand that came before, or two could wait for each other.
       if (&offset == &offsets.front() && f > id.index()) continue;
-      hand_over_from(id, FlowId(f), graph_.at(other.space).domain, offset, Origin::turn, starts, rules);
+      const auto demand = demands_.find(FlowId(f));
+      const auto& defined = demand == demands_.end() ? graph_.at(other.space).domain : demand->second;
+      hand_over_from(id, FlowId(f), defined, offset, Origin::turn, starts, rules);
     }
   }
   hand_over_far(id, false, starts, rules);
