@@ -21,7 +21,7 @@ namespace cyclotron::driver {
 struct Mapped {
   dataflow::Placed placed;
   mapping::Mapping mapping;
-  bool verified = false;
+  bool verified = false;     ///< Its placed graph.
   bool distributed = false;  ///< Loops of a step, which so keep their values of all iterations.
 };
 

@@ -437,6 +437,7 @@ class ExitAnalysis {
 }  // namespace exits
 
 std::vector<EarlyExit> early_exits(const System& system) {
+  if (!exits::may_have_flags(system)) return {};
   const System seen = exits::with_first_indices(exits::with_loops_first(system).value_or(system));
   std::vector<EarlyExit> result;
   for (std::size_t t = 0; t < seen.tensors.size(); ++t) {
@@ -448,6 +449,7 @@ std::vector<EarlyExit> early_exits(const System& system) {
 }
 
 std::vector<LostExit> lost_exits(const System& system) {
+  if (!exits::may_have_flags(system)) return {};
   const System seen = exits::with_first_indices(exits::with_loops_first(system).value_or(system));
   std::vector<LostExit> result;
   for (std::size_t t = 0; t < seen.tensors.size(); ++t) {

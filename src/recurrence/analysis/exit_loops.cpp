@@ -83,10 +83,18 @@ std::optional<Loop> loop_of(const Equation& equation) {
   return result;
 }
 
+namespace {
+
+bool may_be_flag(const Tensor& tensor) {
+  return tensor.dtype == DType::boolean && tensor.role == Role::local && !tensor.shape.empty();
+}
+
+}  // namespace
+
+bool may_have_flags(const System& system) { return std::ranges::any_of(system.tensors, may_be_flag); }
+
 std::optional<Loop> flag_loop(const System& system, TensorId flag) {
-  const Tensor& tensor = system.at(flag);
-  if (tensor.dtype != DType::boolean || tensor.role != Role::local || tensor.shape.empty())
-    return std::nullopt;
+  if (!may_be_flag(system.at(flag))) return std::nullopt;
   for (const Equation& equation : system.equations) {
     if (equation.target != flag) continue;
     if (auto loop = loop_of(equation)) return loop;

@@ -44,6 +44,9 @@ struct Loop {
 /// loops around.
 [[nodiscard]] std::optional<Loop> loop_of(const Equation& equation);
 
+/// False where no tensor may be a flag: most kernels are told so at once.
+[[nodiscard]] bool may_have_flags(const System& system);
+
 /// The loop of a tensor that may be a flag.
 [[nodiscard]] std::optional<Loop> flag_loop(const System& system, TensorId flag);
 

@@ -24,8 +24,8 @@ using HeldElements = std::map<std::string, std::map<TensorId, std::vector<Affine
 
 /// Tensors that no longer change, of those with the copies that make up all of their elements in each iteration after a
 /// first one: with the iteration, counted from that, from which on they keep their values. A variable has many tensors in an
-/// iteration, one after each statement and each iteration of loops inside, and each has some or all of its elements. `held` tells which, as
-/// far as that is known: it is a hint, and what does not follow from the copies is dropped.
+/// iteration, one after each statement and each iteration of loops inside, and each has some or all of its elements. `held`
+/// tells which, as far as that is known: it is a hint, and what does not follow from the copies is dropped.
 [[nodiscard]] std::map<TensorId, std::int64_t> kept_values(
     const std::map<TensorId, std::vector<ElementCopy>>& copies, const HeldElements& held = {});
 
