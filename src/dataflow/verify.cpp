@@ -19,6 +19,7 @@ class Verifier {
       defined_.push_back(poly::Set::empty(graph_.context, graph_.dims.size()));
     }
     for (const auto& rule : graph_.rules) define(rule);
+    for (auto& defined : defined_) defined = defined.coalesce();
     for (const auto& rule : graph_.rules) check_sources(rule);
   }
 
@@ -29,7 +30,7 @@ class Verifier {
     if (std::holds_alternative<Export>(rule.action)) return;
     auto& defined = defined_[rule.flow.index()];
     require(defined.intersect(rule.domain).is_empty(), rule, "defines a value for the second time");
-    defined = defined.unite(rule.domain).coalesce();
+    defined = defined.unite(rule.domain);
   }
 
   void check_sources(const Rule& rule) const {

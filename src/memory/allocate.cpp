@@ -122,9 +122,11 @@ std::optional<Order> highest_first(const PeClass& pe_class, const Plan& plan) {
   return order;
 }
 
-/// Gives addresses to these slots: the best of a few plans, none of which needs less than what lives at once.
-void place_best_fit(PeClass& pe_class, const std::vector<Lifetime>& live, const Order& slots) {
-  const double least = find_peak(pe_class, live, slots).bytes;
+/// Gives addresses to these slots: the best of a few plans, none of which needs less than what lives at once. So much is
+/// enough, which another class needs in any case.
+void place_best_fit(PeClass& pe_class, const std::vector<Lifetime>& live, const Order& slots,
+                    double enough = 0) {
+  const double least = std::max(find_peak(pe_class, live, slots).bytes, enough);
   Plan best;
   const auto is_best = [&] { return static_cast<double>(best.bytes) <= least; };
   for (auto& order : orders_to_try(pe_class, live, slots)) {
@@ -175,13 +177,10 @@ void place_with_banks(const Program& program, PeClass& pe_class, const std::vect
   place_best_fit(pe_class, live, all);
 }
 
-void allocate(const Program& program, PeClass& pe_class) {
-  const std::vector<Lifetime> live = lifetimes(pe_class);
-  Order slots(pe_class.slots.size());
-  std::iota(slots.begin(), slots.end(), std::size_t{0});
-  if (machine::has_banks(program.machine.pe)) return place_with_banks(program, pe_class, live, slots);
-  for (Slot& slot : pe_class.slots) slot.first_register.reset();
-  place_best_fit(pe_class, live, slots);
+Order all_slots(const PeClass& pe_class) {
+  Order result(pe_class.slots.size());
+  std::iota(result.begin(), result.end(), std::size_t{0});
+  return result;
 }
 
 std::string describe(const Slot& slot) {
@@ -194,9 +193,7 @@ std::string describe(const Slot& slot) {
 std::vector<Note> notes_on_peak(const PeClass& pe_class) {
   constexpr std::size_t shown = 5;
   const std::vector<Lifetime> live = lifetimes(pe_class);
-  Order slots(live.size());
-  std::iota(slots.begin(), slots.end(), std::size_t{0});
-  const std::size_t peak = find_peak(pe_class, live, slots).at;
+  const std::size_t peak = find_peak(pe_class, live, all_slots(pe_class)).at;
   std::vector<const Slot*> alive;
   std::int64_t bytes = 0;
   for (std::size_t s = 0; s < live.size(); ++s) {
@@ -235,7 +232,20 @@ void require_capacity(const Program& program) {
 }  // namespace
 
 Program allocate(Program program) {
-  for (auto& pe_class : program.classes) allocate(program, pe_class);
+  const bool has_banks = machine::has_banks(program.machine.pe);
+  std::vector<std::vector<Lifetime>> live;
+  double most = 0;
+  for (auto& pe_class : program.classes) {
+    live.push_back(lifetimes(pe_class));
+    if (has_banks) {
+      place_with_banks(program, pe_class, live.back(), all_slots(pe_class));
+      continue;
+    }
+    for (Slot& slot : pe_class.slots) slot.first_register.reset();
+    most = std::max(most, find_peak(pe_class, live.back(), all_slots(pe_class)).bytes);
+  }
+  for (std::size_t c = 0; c < program.classes.size() && !has_banks; ++c)
+    place_best_fit(program.classes[c], live[c], all_slots(program.classes[c]), most);
   require_capacity(program);
   return program;
 }

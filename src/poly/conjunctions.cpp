@@ -366,6 +366,30 @@ std::optional<std::vector<Conjunction>> Set::conjunctions() const {
   return result;
 }
 
+Set Set::box() const {
+  Conjunction result;
+  for (std::size_t v = 0; v < dimensions(); ++v) {
+    const auto low = minimum(v), high = maximum(v);
+    if (!low || !high) continue;
+    const auto value = variable(dimensions(), v) - constant(dimensions(), *low);
+    result.constraints.push_back({value, false});
+    result.constraints.push_back({constant(dimensions(), *high - *low) - value, false});
+    const auto line = project({v});
+    std::int64_t step = 0;
+    detail::visit<isl_basic_set>(
+        context_, isl_set_foreach_basic_set, line.get(), [&](const Owned<isl_basic_set>& basic) {
+          const Set part(context_, isl_set_from_basic_set(isl_basic_set_copy(basic.get())));
+          const auto first = *part.minimum(0);
+          step = std::gcd(step, first - *low);
+          if (first == *part.maximum(0)) return;
+          const auto steps = steps_along(context_, 1, part.get(), 0);
+          step = std::gcd(step, steps ? steps->second : 1);
+        });
+    if (step > 1) result.divisible.emplace_back(value, step);
+  }
+  return where(context_, dimensions(), result);
+}
+
 Set Set::plain() const {
   const auto known = own(context_, isl_set_compute_divs(coalesce().copy()));
   auto result = empty(context_, dimensions());

@@ -237,7 +237,9 @@ bool Set::satisfies(const Constraint& constraint) const {
   return intersect({-1 * form - one, false}).is_empty() &&
          (!equality || intersect({form - one, false}).is_empty());
 }
-bool Set::operator==(const Set& other) const { return checked(context_, isl_set_is_equal(set_, other.set_)); }
+bool Set::operator==(const Set& other) const {
+  return set_ == other.set_ || checked(context_, isl_set_is_equal(set_, other.set_));
+}
 Set Set::intersect(const Set& other) const { return {context_, isl_set_intersect(copy(), other.copy())}; }
 Set Set::intersect(const Constraint& constraint) const { return intersect(std::vector{constraint}); }
 Set Set::intersect(const std::vector<Constraint>& all) const {
@@ -263,6 +265,7 @@ Set Set::gist(const Set& context_set) const {
 }
 
 Set Set::translate(const std::vector<std::int64_t>& offset) const {
+  if (std::ranges::all_of(offset, [](std::int64_t o) { return o == 0; })) return *this;
   std::vector<Affine> back;  // a preimage needs no projection
   for (std::size_t v = 0; v < dimensions(); ++v) {
     back.push_back(variable(dimensions(), v));

@@ -161,6 +161,18 @@ TEST(Set, ProductsNameOneGroupInEachConstraint) {
   EXPECT_FALSE(is_product_of("0 <= i < 4 and 0 <= j < 4 and (i + j) mod 3 = 0 and k = 1", {0, 1, 2}));
 }
 
+TEST(Set, BoxesHaveTheBoundsAndStepsOfTheirPoints) {
+  const Context context;
+  const auto box = [&](const std::string& text) {
+    return Set::parse(context, {"i", "j"}, text)->box().constraints_text({"i", "j"});
+  };
+  EXPECT_EQ(box("0 <= i <= 3 and i <= j <= 3"), "0 <= i <= 3 and 0 <= j <= 3");
+  EXPECT_EQ(box("(i = 4 or i = 16 or i = 28) and j = 1"), "4 <= i <= 28 and j = 1 and i mod 12 = 4");
+  EXPECT_EQ(box("((3 <= i <= 30 and i mod 8 = 3) or i = 9) and j = 0"),
+            "3 <= i <= 27 and j = 0 and i mod 2 = 1");
+  EXPECT_EQ(box("i = -3 and 2 <= j"), "i = -3");
+}
+
 TEST(Set, MultiplesOfAForm) {
   const Context context;
   const auto form = variable(2, 0) + 2 * variable(2, 1) + constant(2, -1);

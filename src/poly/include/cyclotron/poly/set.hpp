@@ -77,6 +77,8 @@ class Set {
   [[nodiscard]] Set coalesce() const;
   /// The points within all bounds that its parts have, or have when moved: at least its own.
   [[nodiscard]] Set simple_hull() const;
+  /// The points within the bounds that coordinates have here, and on the steps in which they go: at least its own.
+  [[nodiscard]] Set box() const;
   /// The same points, with the equalities among constraints that whole numbers alone make of inequalities.
   [[nodiscard]] Set detect_equalities() const;
   [[nodiscard]] Set gist(const Set& context_set) const;  ///< Fewer constraints, equal on context_set.
