@@ -1,6 +1,7 @@
 #include <cyclotron/codegen/generate.hpp>
 
 #include <cyclotron/codegen/add_exits.hpp>
+#include <cyclotron/codegen/bound_iterations.hpp>
 #include <cyclotron/codegen/choose_storage.hpp>
 #include <cyclotron/codegen/index_selections.hpp>
 #include <cyclotron/codegen/sink_receives.hpp>
@@ -11,7 +12,7 @@ namespace cyclotron::codegen {
 program::Program generate(const mapping::Mapping& mapping, const machine::Machine& machine,
                           const std::vector<ExitFlag>& flags) {
   const auto code = write_code(mapping, machine, choose_storage(mapping), flags);
-  return index_selections(sink_receives(add_exits(code, flags)));
+  return bound_iterations(index_selections(sink_receives(add_exits(code, flags))));
 }
 
 }  // namespace cyclotron::codegen

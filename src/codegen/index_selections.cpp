@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "code_tree.hpp"
 
 namespace cyclotron::codegen {
 
@@ -23,10 +26,6 @@ using program::Op;
 using program::Operand;
 using program::SlotId;
 using program::SlotRef;
-
-std::int64_t coefficient(const Affine& form, std::size_t variable) {
-  return variable < form.coefficients.size() ? form.coefficients[variable] : 0;
-}
 
 /// a + factor * b.
 Affine sum(const Affine& a, const Affine& b, std::int64_t factor = 1) {
@@ -57,80 +56,6 @@ std::optional<std::int64_t> difference(const Affine& form, const Affine& other) 
   return result.coefficients.empty() ? std::optional(result.constant) : std::nullopt;
 }
 
-bool depends_on(const SlotRef& reference, std::size_t variable) {
-  return coefficient(reference.index, variable) != 0 || coefficient(reference.wrap.form, variable) != 0;
-}
-
-/// An instruction; of a loop or an if what it holds, its End left out.
-struct Node {
-  Instruction instruction;
-  std::vector<Node> held{};
-  [[nodiscard]] bool is_control() const {
-    return std::holds_alternative<Loop>(instruction.action) ||
-           std::holds_alternative<program::If>(instruction.action);
-  }
-};
-using Nodes = std::vector<Node>;
-
-Nodes parse(const std::vector<Instruction>& code, std::size_t& at) {
-  Nodes result;
-  for (; at < code.size() && !std::holds_alternative<program::End>(code[at].action); ++at) {
-    result.push_back({code[at]});
-    if (!result.back().is_control()) continue;
-    result.back().held = parse(code, ++at);
-  }
-  return result;
-}
-
-void write(const Nodes& nodes, std::vector<Instruction>& code) {
-  for (const auto& node : nodes) {
-    code.push_back(node.instruction);
-    if (!node.is_control()) continue;
-    write(node.held, code);
-    code.push_back({program::End{}, {}});
-  }
-}
-
-/// Calls read(reference) and write(reference) for what an instruction reads and writes.
-template <class Read, class Write>
-void each_reference(const Instruction& instruction, Read read, Write write) {
-  const auto& action = instruction.action;
-  if (const auto* load = std::get_if<program::Load>(&action)) write(load->destination);
-  if (const auto* store = std::get_if<program::Store>(&action)) read(store->source);
-  if (const auto* send = std::get_if<program::Send>(&action)) read(send->source);
-  if (const auto* broadcast = std::get_if<program::Broadcast>(&action)) read(broadcast->source);
-  if (const auto* receive = std::get_if<program::Receive>(&action)) write(receive->destination);
-  if (const auto* exit = std::get_if<program::Exit>(&action)) read(exit->runs);
-  if (const auto* move = std::get_if<Move>(&action)) {
-    if (const auto* source = std::get_if<SlotRef>(&move->source)) read(*source);
-    write(move->destination);
-  }
-  if (const auto* compute = std::get_if<Compute>(&action)) {
-    for (const auto& operand : compute->operands) {
-      if (const auto* source = std::get_if<SlotRef>(&operand)) read(*source);
-    }
-    if (compute->indexed) read(compute->indexed->number);
-    write(compute->destination);
-  }
-}
-
-bool reads(const Instruction& instruction, SlotId slot) {
-  bool result = false;
-  each_reference(
-      instruction, [&](const SlotRef& one) { result = result || one.slot == slot; }, [](const SlotRef&) {});
-  return result;
-}
-bool writes(const Instruction& instruction, SlotId slot) {
-  bool result = false;
-  each_reference(
-      instruction, [](const SlotRef&) {}, [&](const SlotRef& one) { result = result || one.slot == slot; });
-  return result;
-}
-bool touches(const Node& node, SlotId slot) {
-  return reads(node.instruction, slot) || writes(node.instruction, slot) ||
-         std::ranges::any_of(node.held, [&](const Node& held) { return touches(held, slot); });
-}
-
 /// One term: the table's element where the number is the form's value, else the neutral one; or the value, which the
 /// element of that number gets.
 struct Term {
@@ -142,6 +67,7 @@ struct Term {
   Constant neutral;
   std::optional<Operand> base{};  ///< The value that it is added to; else it is assigned.
   bool overwrites = false;        ///< The base is what the other elements get, instead of the neutral one.
+  std::optional<SlotRef> flag{};  ///< Without it nothing is overwritten.
   [[nodiscard]] bool in_place() const { return base == Operand(destination); }
   [[nodiscard]] bool adds() const { return in_place() && !overwrites; }
   [[nodiscard]] const SlotRef* table() const { return std::get_if<SlotRef>(&value); }
@@ -161,48 +87,21 @@ class ClassIndexer {
  public:
   ClassIndexer(const program::PeClass& pe_class, std::size_t dimensions)
       : slots_(pe_class.slots), dimensions_(dimensions) {
-    std::size_t at = 0;
-    code_ = parse(pe_class.code, at);
-    find_local();
+    code_ = tree_of(pe_class.code);
+    local_ = local_slots(code_, slots_);
   }
+
+  [[nodiscard]] const std::vector<program::Slot>& slots() const { return slots_; }
 
   std::optional<std::vector<Instruction>> run() {
     index(code_, dimensions_);
     if (!changed_) return std::nullopt;
-    find_local();  // sums that loops held are
+    local_ = local_slots(code_, slots_);  // sums that loops held are
     join(code_, dimensions_);
-    std::vector<Instruction> result;
-    write(code_, result);
-    return result;
+    return code_of(code_);
   }
 
  private:
-  /// Finds the slots that every block writes before it reads them: what is left there nobody sees.
-  void find_local() {
-    for (std::size_t s = 0; s < slots_.size(); ++s) {
-      if (slots_[s].count == 1) local_.insert(s);
-    }
-    find_local(code_);
-  }
-  /// Returns all slots that the block writes.
-  std::set<std::size_t> find_local(const Nodes& nodes) {
-    std::set<std::size_t> written, by_blocks;
-    for (const auto& node : nodes) {
-      each_reference(
-          node.instruction,
-          [&](const SlotRef& one) {
-            if (!written.contains(one.slot.index())) local_.erase(one.slot.index());
-          },
-          [&](const SlotRef& one) { written.insert(one.slot.index()); });
-      for (const auto slot : find_local(node.held)) {  // what it leaves there is seen if it is read
-        by_blocks.insert(slot);
-        written.erase(slot);
-      }
-    }
-    written.merge(by_blocks);
-    return written;
-  }
-
   /// `variables`: how many a form may name in the block.
   void index(Nodes& nodes, std::size_t variables) {
     for (auto& node : nodes) {
@@ -226,6 +125,8 @@ class ClassIndexer {
         nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(place), std::move(found->node));
       }
       if (!std::get<Compute>(nodes[place].instruction.action).indexed->scatters) widen(nodes, place);
+      if (found->number)
+        nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(place), std::move(*found->number));
       at = static_cast<std::size_t>(-1);  // the loop may have another, and places have changed
     }
   }
@@ -335,6 +236,20 @@ class ClassIndexer {
         }
       }
     }
+    if (term.overwrites && is_local(where->destination)) {
+      if (const auto last = use_of(nodes, where->destination, *chosen)) {
+        const auto* either = std::get_if<Compute>(&nodes[*last].instruction.action);
+        const auto* flag = either != nullptr && either->op == Op::where && !either->indexed
+                               ? std::get_if<SlotRef>(&either->operands[0])
+                               : nullptr;
+        if (flag != nullptr && either->operands[1] == Operand(where->destination) &&
+            either->operands[2] == *term.base && *term.base == Operand(either->destination)) {
+          term.nodes.push_back(*last);
+          term.destination = either->destination;
+          term.flag = *flag;
+        }
+      }
+    }
     const auto* table = term.table();
     if (table != nullptr && (!is_scalar(table->slot) || table->slot == term.destination.slot))
       return std::nullopt;
@@ -400,7 +315,8 @@ class ClassIndexer {
 
   struct Taken {
     Node node;
-    bool goes_before = false;  ///< The loop, which may need the sums.
+    std::optional<Node> number{};  ///< Before it: the number, or none that there is.
+    bool goes_before = false;      ///< The loop, which may need the sums.
   };
   /// The terms of a loop as one instruction, which then is no longer in it.
   std::optional<Taken> take_out(Node& node, std::size_t variable) {
@@ -438,9 +354,23 @@ class ClassIndexer {
       }
       for (auto one = term->nodes.rbegin() + (first_copies ? 1 : 0); one != term->nodes.rend(); ++one)
         node.held.erase(node.held.begin() + static_cast<std::ptrdiff_t>(*one));
-      return Taken{{{std::move(compute), span}}, goes_before};
+      std::optional<Node> number;
+      if (term->flag) {
+        number = Node{{number_or_none(*term), span}};
+        compute.indexed->number = std::get<Compute>(number->instruction.action).destination;
+      }
+      return Taken{{{std::move(compute), span}}, std::move(number), goes_before};
     }
     return std::nullopt;
+  }
+
+  /// The number of a term with its flag, else one that no element has, in a slot of its own.
+  Compute number_or_none(const Term& term) {
+    constexpr auto none = static_cast<double>(std::numeric_limits<std::int64_t>::min());
+    slots_.push_back(slots_[term.number.slot.index()]);
+    slots_.back().count = 1;
+    const SlotRef number{SlotId(slots_.size() - 1), {}, {}};
+    return {Op::where, 0, {*term.flag, term.number, Constant{none}}, number};
   }
 
   /// Of a term that each element of the destination gets.
@@ -488,15 +418,22 @@ class ClassIndexer {
         coefficient(to.index, variable) == 0 || to.wrap.modulus != 0 ||
         (value != nullptr && depends_on(*value, variable)))
       return false;
+    if (term.flag && depends_on(*term.flag, variable)) return false;
     const auto base = base_of(term);
     const auto* from = std::get_if<SlotRef>(&base);
     if (!term.in_place() && from != nullptr && from->slot == to.slot) return false;
     for (std::size_t n = 0; n < nodes.size(); ++n) {
       if (std::ranges::find(term.nodes, n) != term.nodes.end()) continue;
       const auto& other = nodes[n].instruction;
-      if (writes(other, term.number.slot) || (value != nullptr && writes(other, value->slot)) ||
-          writes(other, to.slot) || (reads(other, to.slot) && (!term.in_place() || n < term.last())))
+      if (writes(other, term.number.slot) || (term.flag && writes(other, term.flag->slot)) ||
+          (value != nullptr && writes(other, value->slot)))
         return false;
+      // Behind it each element may be used, as it is then, before those after it have got theirs.
+      bool stays = true;
+      const auto uses = [&](const SlotRef& one) { stays = stays && (one.slot != to.slot || one == to); };
+      each_reference(other, uses, uses);
+      const bool is_behind = term.in_place() && n > term.last();
+      if (!stays || (!is_behind && (reads(other, to.slot) || writes(other, to.slot)))) return false;
     }
     return true;
   }
@@ -563,9 +500,9 @@ class ClassIndexer {
 
   static bool fits(const Compute& compute, const Term& term) {
     const auto* table = term.table();
-    return table != nullptr && table->wrap.modulus == 0 && term.number == compute.indexed->number &&
-           term.destination == compute.destination && (!term.base || term.adds()) &&
-           term.neutral == compute.indexed->neutral &&
+    return !term.flag && table != nullptr && table->wrap.modulus == 0 &&
+           term.number == compute.indexed->number && term.destination == compute.destination &&
+           (!term.base || term.adds()) && term.neutral == compute.indexed->neutral &&
            table->slot == std::get<SlotRef>(compute.operands.back()).slot;
   }
 
@@ -624,11 +561,6 @@ class ClassIndexer {
     return result;
   }
 
-  static bool writes_inside(const Node& node, SlotId slot) {
-    return writes(node.instruction, slot) ||
-           std::ranges::any_of(node.held, [&](const Node& held) { return writes_inside(held, slot); });
-  }
-
   std::vector<program::Slot> slots_;
   std::size_t dimensions_;
   Nodes code_;
@@ -642,7 +574,11 @@ class ClassIndexer {
 program::Program index_selections(const program::Program& program) {
   auto result = program;
   for (auto& pe_class : result.classes) {
-    if (auto code = ClassIndexer(pe_class, program.grid.size()).run()) pe_class.code = std::move(*code);
+    ClassIndexer indexer(pe_class, program.grid.size());
+    if (auto code = indexer.run()) {
+      pe_class.code = std::move(*code);
+      pe_class.slots = indexer.slots();
+    }
   }
   return result;
 }

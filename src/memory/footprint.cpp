@@ -48,6 +48,8 @@ std::int64_t words(const Action& action) {
                    for (const auto& conjunction : branch.condition) {
                      for (const auto& condition : conjunction) result += 1 + words(condition.form);
                    }
+                   for (const auto& bound : branch.within)
+                     result += 1 + words(bound.number) + words(bound.form);
                    return result;
                  },
                  [](const End&) { return std::int64_t{0}; },

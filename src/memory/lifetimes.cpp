@@ -41,6 +41,7 @@ class ForwardSweep {
     for (std::size_t at = 0; at < pe_class_.code.size(); ++at) {
       const Action& action = pe_class_.code[at].action;
       if (std::holds_alternative<Loop>(action) || std::holds_alternative<If>(action)) {
+        use(uses_of(action), at);
         open_.push_back({std::holds_alternative<Loop>(action), at, none_, none_});
       } else if (std::holds_alternative<End>(action)) {
         close();
@@ -100,6 +101,7 @@ class BackwardSweep {
         enter();
       } else if (std::holds_alternative<Loop>(action) || std::holds_alternative<If>(action)) {
         leave();
+        use(uses_of(action));
       } else {
         use(uses_of(action));
       }

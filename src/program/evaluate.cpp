@@ -161,6 +161,15 @@ bool holds(const Disjunction& condition, const std::int64_t* environment) {
   });
 }
 
+bool is_bounded_by_numbers(const Program& program) {
+  return std::ranges::any_of(program.classes, [](const PeClass& pe_class) {
+    return std::ranges::any_of(pe_class.code, [](const Instruction& instruction) {
+      const auto* branch = std::get_if<If>(&instruction.action);
+      return branch != nullptr && !branch->within.empty();
+    });
+  });
+}
+
 std::size_t Program::class_of(const std::vector<std::int64_t>& coordinates) const {
   if (coordinates.size() != grid.size()) return no_class;
   for (std::size_t d = 0; d < grid.size(); ++d) {

@@ -193,6 +193,10 @@ class Uniformity {
     for (const auto& conjunction : branch.condition) {
       for (const auto& condition : conjunction) look(condition);
     }
+    for (const auto& bound : branch.within) {
+      look(bound.number);
+      require_same(bound.form);
+    }
   }
   void look(const End&) { --depth_; }
   void look(const Load& load) { look(load.destination); }

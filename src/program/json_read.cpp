@@ -358,6 +358,10 @@ class Reader {
     fields.finish();
   }
 
+  void read(const Json& value, const Path& path, DataBound& bound) {
+    read_fields(value, path, field("number", bound.number), field("form", bound.form),
+                field("last", bound.last));
+  }
   void read(const Json& value, const Path& path, Indexed& at) {
     read_fields(value, path, field("number", at.number), field("lower", at.lower), field("upper", at.upper),
                 field("stride", at.stride), field("scatters", at.scatters), field("neutral", at.neutral));
@@ -436,7 +440,10 @@ class Reader {
     get(fields, "upper", loop.upper);
     get(fields, "step", loop.step);
   }
-  void read_action(Fields& fields, If& branch) { get(fields, "condition", branch.condition); }
+  void read_action(Fields& fields, If& branch) {
+    get(fields, "condition", branch.condition);
+    if (fields.has("within")) get(fields, "within", branch.within);
+  }
   void read_action(Fields&, End&) {}
   void read_action(Fields& fields, Load& load) {
     get(fields, "destination", load.destination);

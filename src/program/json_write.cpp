@@ -224,7 +224,14 @@ class Writer {
             {"upper", list(loop.upper)},
             {"step", loop.step}};
   }
-  OrderedJson write_action(const If& branch) { return {{"do", "if"}, {"condition", list(branch.condition)}}; }
+  OrderedJson write_action(const If& branch) {
+    OrderedJson result{{"do", "if"}, {"condition", list(branch.condition)}};
+    if (!branch.within.empty()) result["within"] = list(branch.within);
+    return result;
+  }
+  static OrderedJson write(const DataBound& bound) {
+    return {{"number", write(bound.number)}, {"form", write(bound.form)}, {"last", bound.last}};
+  }
   static OrderedJson write_action(const End&) { return {{"do", "end"}}; }
   OrderedJson write_action(const Load& load) {
     return {{"do", "load"},

@@ -158,7 +158,7 @@ class ClassPrinter {
                      names_.push_back(loop.name);
                    },
                    [&](const If& branch) {
-                     line(fmt::format("if {}", disjunction(branch.condition, names_)));
+                     line(fmt::format("if {}", condition(branch)));
                      open_.push_back(false);
                    },
                    [&](const End&) { close(); },
@@ -181,6 +181,15 @@ class ClassPrinter {
                    [&](const Exit& exit) { line(fmt::format("exit unless {}", slot(exit.runs))); },
                },
                action);
+  }
+
+  [[nodiscard]] std::string condition(const If& branch) const {
+    Names parts;
+    if (branch.within.empty() || branch.condition != Disjunction{Conjunction{}})
+      parts.push_back(disjunction(branch.condition, names_));
+    for (const auto& [number, form, last] : branch.within)
+      parts.push_back(fmt::format("{} {} {}", affine(form, names_), last ? "<" : "≥", slot(number)));
+    return fmt::format("{}", fmt::join(parts, " and "));
   }
 
   void print(const Receive& receive) {

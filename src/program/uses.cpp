@@ -14,7 +14,9 @@ Uses uses_of(const Action& action) {
   const auto write = [&](const SlotRef& reference) { uses.written.push_back(reference.slot.index()); };
   std::visit(Overloaded{
                  [](const Loop&) {},
-                 [](const If&) {},
+                 [&](const If& branch) {
+                   for (const auto& bound : branch.within) uses.read.push_back(bound.number.slot.index());
+                 },
                  [](const End&) {},
                  [&](const Load& load) { write(load.destination); },
                  [&](const Store& store) { read(store.source); },

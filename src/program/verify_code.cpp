@@ -1,6 +1,8 @@
 // The verifier of a class's code.
 #include <algorithm>
+#include <set>
 
+#include <cyclotron/program/uses.hpp>
 #include <cyclotron/support/overloaded.hpp>
 
 #include "checks.hpp"
@@ -29,11 +31,24 @@ class CodeChecker {
 
  private:
   void check(const Instruction& instruction, const Path& path) {
+    const auto& action = instruction.action;
+    if (!blocks_.empty()) {
+      const auto* compute = std::get_if<Compute>(&action);
+      const bool may_be = std::holds_alternative<Move>(action) || std::holds_alternative<End>(action) ||
+                          (compute != nullptr && !(compute->indexed && compute->indexed->scatters));
+      if (blocks_.back().is_bounded && !may_be) {
+        fail("CYC611", path, "is within bounds that are numbers, and neither moves nor computes an element",
+             "move it before or after the if", *span_);
+      }
+      const auto written = uses_of(action).written;
+      blocks_.back().written.insert(written.begin(), written.end());
+    }
     std::visit(Overloaded{
                    [&](const Loop& loop) { check(loop, path); },
                    [&](const If& branch) {
                      check_condition(branch.condition, environment_, Path(path, "condition"), *span_);
-                     open(false, path);
+                     if (!branch.within.empty()) check(branch.within, Path(path, "within"));
+                     open(false, path, !branch.within.empty());
                    },
                    [&](const End&) { close(path); },
                    [&](const Load& load) {
@@ -69,6 +84,29 @@ class CodeChecker {
                instruction.action);
   }
 
+  /// The bounds of an if: of iterations of the loop around, by numbers that stay while it runs.
+  void check(const std::vector<DataBound>& bounds, const Path& path) {
+    if (blocks_.empty() || !blocks_.back().is_loop) {
+      fail("CYC611", path, "is not directly in a loop", "numbers bound the iterations of one", *span_);
+    }
+    const std::size_t variable = environment_.size() - 1;
+    for (std::size_t n = 0; n < bounds.size(); ++n) {
+      const auto& [number, form, last] = bounds[n];
+      const Path own(path, n);
+      const Slot& slot = check(number, Path(own, "number"));
+      check_affine(form, environment_, Path(own, "form"), *span_);
+      const bool moves =
+          number.index.coefficients.size() > variable || number.wrap.form.coefficients.size() > variable;
+      if (slot.dtype != DType::int64 || slot.tile != operators::Shape{} || moves ||
+          (form.coefficients.size() > variable && form.coefficients[variable] != 1)) {
+        fail("CYC611", own,
+             fmt::format("is no bound of the loop around by a scalar of int64, `{}`", slot.name),
+             "the loop's variable has the coefficient 1 in its form, or none, and the number stays", *span_);
+      }
+      blocks_.back().numbers.insert(number.slot.index());
+    }
+  }
+
   void check(const Loop& loop, const Path& path) {
     require_range(loop.step, 1, number_limit, Path(path, "step"), *span_);
     const auto lower = check_bounds(loop.lower, environment_, Path(path, "lower"), *span_);
@@ -77,21 +115,32 @@ class CodeChecker {
     environment_.push_back(std::max(lower, upper));
   }
 
-  void open(bool is_loop, const Path& path) {
+  void open(bool is_loop, const Path& path, bool is_bounded = false) {
     const auto require = [&](std::size_t depth, std::size_t limit) {
       if (depth < limit) return;
       fail("CYC609", path, fmt::format("is nested {} deep, more than {}", depth + 1, limit),
            "merge loops or conditions", *span_);
     };
-    if (is_loop) require(static_cast<std::size_t>(std::ranges::count(blocks_, true)), loop_depth_limit);
+    if (is_loop) {
+      require(static_cast<std::size_t>(std::ranges::count(blocks_, true, &Block::is_loop)), loop_depth_limit);
+    }
     require(blocks_.size(), depth_limit);
-    blocks_.push_back(is_loop);
+    blocks_.push_back({is_loop, is_bounded, {}, {}});
   }
 
   void close(const Path& path) {
     if (blocks_.empty()) fail("CYC609", path, "ends nothing", "each `end` closes one loop or if", *span_);
-    if (blocks_.back()) environment_.pop_back();
+    if (blocks_.back().is_loop) environment_.pop_back();
+    const Block closed = std::move(blocks_.back());
     blocks_.pop_back();
+    for (const std::size_t number : closed.numbers) {
+      if (!closed.written.contains(number)) continue;
+      fail(
+          "CYC611", path,
+          fmt::format("ends a loop that writes `{}`, which bounds its iterations", class_.slots[number].name),
+          "the numbers that bound a loop stay while it runs", *span_);
+    }
+    if (!blocks_.empty()) blocks_.back().written.insert(closed.written.begin(), closed.written.end());
   }
 
   const Slot& check(const SlotRef& reference, const Path& path) {
@@ -288,7 +337,13 @@ class CodeChecker {
   const Program& program_;
   const PeClass& class_;
   Environment environment_;
-  std::vector<bool> blocks_;  // Open blocks, true for loops.
+  struct Block {
+    bool is_loop = false;
+    bool is_bounded = false;          ///< By numbers.
+    std::set<std::size_t> numbers{};  ///< Slots of those that bound iterations of this loop.
+    std::set<std::size_t> written{};  ///< Slots.
+  };
+  std::vector<Block> blocks_;  // Open ones.
   const Span* span_ = nullptr;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -36,6 +37,7 @@ bool is_total(Op op) {
     case Op::minimum:
     case Op::first_maximum:
     case Op::first_minimum:
+    case Op::where:
     case Op::negative:
     case Op::absolute:
     case Op::exp:
@@ -179,10 +181,61 @@ class Executor {
               [&](const Move& move) { write(move.destination, arguments[0], moved(move, arguments[1])); },
               [&](const Compute& compute) { this->compute(compute, arguments, event.instruction); },
               [&](const Exit& exit) { leave(exit, arguments); }, [](const Receive&) {}, [](const Loop&) {},
-              [](const If&) {}, [](const End&) {}},
+              [&](const If& branch) { begin(branch, arguments); }, [&](const End&) { end(); }},
           action);
     }
     return true;
+  }
+
+  /// Of an if that numbers bound: what is written inside is, with the condition as a term, one of two values after it.
+  void begin(const If& branch, const std::int64_t* arguments) {
+    for (std::size_t n = 0; n < branch.within.size(); ++n) {
+      const auto& bound = branch.within[n];
+      const TermId number = read(bound.number, arguments[2 * n]);
+      const TermId place = terms_.index(arguments[2 * n + 1], DType::int64);
+      const TermId holds =
+          terms_.apply(bound.last ? Op::less : Op::greater_equal, 0, std::array{place, number});
+      within_ = n == 0 ? holds : terms_.apply(Op::logical_and, 0, std::array{within_, holds});
+    }
+    before_.clear();
+    const PeTrace& trace = trace_.pes[pe_];
+    const auto& code = program_.classes[trace.pe_class].code;
+    for (std::size_t next = pes_[pe_].next + 1;; ++next) {
+      const Event& event = trace.events[next];
+      const auto& action = code[event.instruction].action;
+      if (std::holds_alternative<End>(action)) return;
+      const auto* move = std::get_if<Move>(&action);
+      const auto slot = (move ? move->destination : std::get<Compute>(action).destination).slot.value;
+      const std::pair place{slot, trace_.arguments[event.first]};
+      if (std::ranges::find(before_, place, &std::pair<Place, TermId>::first) == before_.end())
+        before_.emplace_back(place, pes_[pe_].memory.read(place.first, place.second));
+    }
+  }
+  /// A value that there was none of before, or that another slot has overwritten, is none that may be read.
+  void end() {
+    Memory& memory = pes_[pe_].memory;
+    for (const auto& [place, before] : before_) {
+      const TermId after = memory.read(place.first, place.second);
+      if (after == no_term || summed_ == place) continue;
+      memory.write(
+          place.first, place.second,
+          before == no_term ? no_term : terms_.apply(Op::where, 0, std::array{within_, after, before}));
+    }
+    within_ = no_term;
+    summed_.reset();
+  }
+  /// True of the last instruction of such an if.
+  [[nodiscard]] bool is_last(std::uint32_t instruction) const {
+    return std::holds_alternative<End>(
+        program_.classes[trace_.pes[pe_].pe_class].code[instruction + 1].action);
+  }
+  /// `sum + x` inside of such an if is, with what is nothing to a sum, `sum + where(condition, x, nothing)` after it.
+  TermId sum_within(const SlotRef& sum, TermId before, TermId x) {
+    const auto dtype = slot(sum.slot).dtype;
+    const double nothing = operators::is_floating(dtype) ? -0.0 : 0.0;
+    const TermId other = terms_.constant({nothing, operators::is_complex(dtype) ? nothing : 0.0, 0});
+    return terms_.apply(Op::add, 0,
+                        std::array{before, terms_.apply(Op::where, 0, std::array{within_, x, other})});
   }
 
   /// Nothing is left out here: what is left out when the flag is false, the structure and the equations prove alike.
@@ -322,6 +375,13 @@ class Executor {
           fmt::format("{} is computed, which no equation contains and which may fail", terms_.text(result)));
     }
     check_overlap(compute, arguments);
+    const bool adds = within_ != no_term && compute.op == Op::add &&
+                      compute.operands[0] == Operand(compute.destination) && is_last(instruction);
+    const Place place{compute.destination.slot.value, arguments[0]};
+    if (adds && std::ranges::find(before_, std::pair(place, operands[0])) != before_.end()) {
+      result = sum_within(compute.destination, operands[0], operands[1]);
+      summed_ = place;
+    }
     write(compute.destination, arguments[0], result);
     std::int64_t cycles = costs_[trace_.pes[pe_].pe_class][instruction];
     if (cycles < 0) {
@@ -410,6 +470,10 @@ class Executor {
   std::vector<Pe> pes_;
   std::deque<std::uint32_t> ready_;
   std::uint32_t pe_ = 0;
+  using Place = std::pair<std::uint32_t, std::int64_t>;  ///< A slot's element.
+  TermId within_ = no_term;      ///< The condition of an if that numbers bound, inside of it.
+  std::optional<Place> summed_;  ///< Place of the sum that it ends with, if it does.
+  std::vector<std::pair<Place, TermId>> before_;  ///< Values that it overwrites.
   std::size_t done_ = 0;
   Executed result_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -127,6 +128,15 @@ std::optional<TermTable::Choice> TermTable::choice(TermId id) const {
   return Choice{test.parts[0], number_in(key)};
 }
 
+bool TermTable::is_apply(TermId id, Op op) const {
+  return nodes_[id].kind == Kind::apply && nodes_[id].op == op;
+}
+
+bool TermTable::is_no_index(TermId id) const {
+  constexpr auto least = static_cast<double>(std::numeric_limits<std::int64_t>::min());
+  return nodes_[id].kind == Kind::constant && constants_[nodes_[id].parts[0]] == Number{least, 0, 0};
+}
+
 std::vector<TermId> TermTable::choices(TermId sum) const {
   std::vector<TermId> result;
   std::optional<Choice> after;
@@ -155,6 +165,20 @@ TermId TermTable::literal(Op op, Flags flags, std::span<const TermId> given) {
     const auto terms = choices(given[1]);
     for (const auto term : terms) total = literal(op, flags, std::array{total, term});
     if (!terms.empty()) return total;
+  }
+  // A choice with a flag of a choice by a number is one by both.
+  if (op == Op::where && is_apply(given[1], Op::where) && nodes_[given[1]].parts[2] == given[2] &&
+      is_apply(nodes_[given[1]].parts[0], Op::equal)) {
+    const Node inner = nodes_[given[1]];
+    const TermId both = literal(Op::logical_and, 0, std::array{given[0], inner.parts[0]});
+    return literal(op, flags, std::array{both, inner.parts[1], given[2]});
+  }
+  // The number of no element where a flag fails: it is an element's with the flag.
+  if (op == Op::equal && is_apply(given[0], Op::where) && nodes_[given[1]].kind == Kind::index &&
+      is_no_index(nodes_[given[0]].parts[2])) {
+    const Node number = nodes_[given[0]];
+    const TermId found = literal(op, flags, std::array{number.parts[1], given[1]});
+    return literal(Op::logical_and, 0, std::array{number.parts[0], found});
   }
   Node node;
   node.kind = Kind::apply;

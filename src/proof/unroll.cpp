@@ -105,6 +105,7 @@ class Unroller {
           at = ends[at];
         } else {
           open.push_back({at, 0});
+          if (!branch->within.empty()) execute(code[at], static_cast<std::uint32_t>(at));
         }
       } else if (std::holds_alternative<End>(action)) {
         at = end(code, open, at);
@@ -123,6 +124,8 @@ class Unroller {
         return block.at;
       }
       environment_.pop_back();
+    } else if (!std::get<If>(code[block.at].action).within.empty()) {
+      execute(code[at], static_cast<std::uint32_t>(at));
     }
     open.pop_back();
     return at;
@@ -135,8 +138,13 @@ class Unroller {
   }
 
   void resolve(const Loop&) {}
-  void resolve(const If&) {}
-  void resolve(const End&) {}
+  void resolve(const If& branch) {
+    for (const auto& [number, form, last] : branch.within) {
+      add(element(number));
+      add(program::evaluate(form, environment_.data()));
+    }
+  }
+  void resolve(const End&) {}  // of such an if
   void resolve(const Load& load) {
     add(element(load.destination));
     add(element(load.tensor, load.index));

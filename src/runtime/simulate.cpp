@@ -63,6 +63,9 @@ std::optional<std::vector<program::ExitOutcome>> compute(const program::Program&
 /// Of a program without loops that end early, or with all of their iterations.
 Timing measure(const program::Program& program, const Arrays& arrays, const SimulatorOptions& options,
                const Progress& progress, const ControlledRun* control) {
+  // How long a PE takes is a matter of numbers.
+  if (options.functional && program::is_bounded_by_numbers(program))
+    return interpret<true>(program, arrays, options, progress, control);
   auto timing = simulator::simulate_time(program, options.functional ? Engine::automatic : options.engine,
                                          progress, control);
   if (!timing) {

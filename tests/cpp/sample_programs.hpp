@@ -132,6 +132,25 @@ inline Program everything() {
   return result;
 }
 
+/// A loop in one PE that computes in those of its iterations that a number leaves.
+inline Program bounded_by_a_number() {
+  Program result;
+  result.kernel = "part";
+  result.machine.grid = result.grid = {1};
+  result.grid_names = {"i"};
+  Slot number = scalar("n");
+  number.dtype = DType::int64;
+  result.classes.push_back({"class 0", {{}}, "", {number, scalar("x")}, {}, 0});
+  result.classes[0].code = {
+      at(Loop{"t", {{form({}, 0), 1}}, {{form({}, 7), 1}}, 1}),
+      at(If{{{}}, {{slot(0), form({0, 1}, 1), true}, {slot(0), form({}, 9), false}}}),
+      at(Compute{Op::add, 0, {slot(1), slot(1)}, slot(1)}),
+      at(End{}),
+      at(End{}),
+  };
+  return result;
+}
+
 /// The diagnostic of the error that the call throws; a test failure where it throws none.
 template <class E, class F>
 Diagnostic thrown(F call) {

@@ -442,3 +442,60 @@ def test_partial_sums_take_the_place_of_one_element() -> None:
     y = A @ x
     np.testing.assert_allclose(cy.run(program, backend="sim").output, y / y.sum(), rtol=1e-12)
     assert max(one.data for one in program.memory.classes) <= (2 * n + 16) * 8  # not n * n
+
+
+@cy.kernel
+def put_where(y, n, v, c):
+    for k in range(n.shape[0]):
+        if c[k] > 0:
+            y[n[k]] = v[k]
+    return y
+
+
+@cy.kernel
+def put_either(y, n, v, c):
+    for k in range(n.shape[0]):
+        if c[k] > 0:
+            y[n[k]] = v[k]
+        elif c[k] < -1:
+            y[n[k]] = y[0] + 1
+    return y
+
+
+@cy.kernel
+def put_while(y, n, v, c):
+    k = 0
+    while c[k] > 0:
+        y[n[k]] = v[k] * 2
+        k += 1
+    return y
+
+
+@pytest.mark.parametrize("kernel", [put_where, put_while], ids=lambda kernel: kernel.__name__)
+def test_what_a_condition_puts_takes_the_same_time_in_any_array(kernel: cy.Kernel) -> None:
+    rng = np.random.default_rng(11)
+    steps = []
+    for size in (16, 64, 128):
+        y, v, n = rng.random(size), rng.random(12), rng.integers(0, 16, 12)
+        c = rng.integers(-3, 4, 12).astype(float)
+        c[:6], c[6] = 1, -2
+        expected = kernel.reference(y.copy(), n, v, c)
+        program = kernel.compile(y, n, v, c, schedule=S)
+        few = cy.run(program, y, n, v, c, backend="sim")
+        np.testing.assert_array_equal(few.output, expected)
+        np.testing.assert_array_equal(cy.run(program, y, n, v, c, backend="local").output, expected)
+        steps.append(few.cycles)
+    assert steps[2] - steps[1] <= 64 * 8  # the first step reads the input, and copies what it leaves
+    assert (steps[2] - steps[1]) / 64 == (steps[1] - steps[0]) / 48
+
+
+@pytest.mark.parametrize("kernel", [put_where, put_either, put_while], ids=lambda kernel: kernel.__name__)
+def test_what_a_condition_puts_is_proven(kernel: cy.Kernel) -> None:
+    y, v, n = np.arange(4.0), np.arange(3.0) + 10, np.array([2, 0, 2])
+    for c in ([1.0, 1, -1], [-1.0, 2, 0], [-2.0, -2, -2]):
+        given = y, n, v, np.array(c)
+        program = kernel.compile(*given, schedule=S)
+        assert kernel is put_while or cy.prove(program).ok
+        np.testing.assert_array_equal(
+            cy.run(program, *given, backend="sim").output, kernel.reference(y.copy(), *given[1:])
+        )

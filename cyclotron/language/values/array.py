@@ -688,6 +688,8 @@ def combine(op: str, values: Sequence[object]) -> SymbolicArray:
     if op == "where" and test is None and operands[0].costly and any(map(_may_fail, operands[1:])):
         operands[0] = materialized(operands[0])  # reductions in the branches have it in each of their terms
     types = [one.type for one in operands]
+    if op == "bit_and" and all(one.dtype == "bool" for one in types):
+        op = "logical_and"
     inner, result = promote(op, *(types if test is None else [ScalarType("bool"), *types]))
     exact = compares_two_signs(op, types)
 

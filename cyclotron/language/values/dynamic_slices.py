@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import DTypeLike
 
+from cyclotron.language.values import array as arrays
 from cyclotron.language.values import dispatch
 from cyclotron.language.values.affine import Affine, Index, affine
 from cyclotron.language.values.array import SymbolicArray, View, combine, flat_indices, materialized, operand
@@ -16,7 +17,7 @@ from cyclotron.language.values.dispatch import IN_PLACE, SIGNS, Arithmetic, Part
 from cyclotron.language.values.nodes import Element, Tensor, accesses, same_value
 from cyclotron.language.values.numpy_functions import ELEMENTWISE, called
 from cyclotron.language.values.numpy_functions import ufunc as of_ufunc
-from cyclotron.language.values.operations import element
+from cyclotron.language.values.operations import element, where
 from cyclotron.language.values.scalar_type import check_storable
 from cyclotron.language.values.source_span import here, shape_error, trace_error
 from cyclotron.language.values.subscripts import has_bounds_of_data, keys_of
@@ -73,12 +74,18 @@ class Ragged(PartialArray):
         """The sum of its elements, over all axes."""
         check_of_all(*options, *named.values())
         self.check(self.bounds)
-        return self._filled().sum()
+        total = self._filled().sum()
+        return total + 0 if self.dtype.kind in "fc" else total  # of no elements 0
 
     def _filled(self) -> Any:
-        """All elements, 0 outside."""
-        nothing: Any = False if self.whole.dtype_name == "bool" else 0
-        return combine("where", (_inside(self.whole.shape, self.bounds), self.whole, nothing))
+        """All elements, and outside what changes no sum: of numbers with a sign of zero, the negative one."""
+        nothing = {"b": False, "f": -0.0, "c": complex(-0.0, -0.0)}.get(self.dtype.kind, 0)
+        inside, whole = _inside(self.whole.shape, self.bounds), self.whole
+
+        def chosen(at: Sequence[Affine]) -> Element:
+            return where(inside.at(at), whole.at(at), nothing)
+
+        return arrays.LazyArray(whole.shape, whole.dtype_name, chosen, (inside, whole))
 
     def changed(self, op: str, value: object) -> Ragged:
         """Apply an operator in place: what it is a slice of changes too, as of NumPy's views.
@@ -108,8 +115,7 @@ class Ragged(PartialArray):
             raise unknown_shape()
         return self
 
-    def __pos__(self) -> Ragged:
-        return self.copy()
+    __pos__ = copy
 
     def refused(self) -> TraceError:
         """The error where it is used as an array."""
@@ -279,7 +285,9 @@ def assign_by_mask(view: View, mask: SymbolicArray, value: Ragged) -> None:
 def _assign_inside(part: View, bounds: Sequence[Bound], new: SymbolicArray) -> None:
     """Assign what lies inside of bounds."""
     inside = _inside(part.shape, bounds)
-    part[...] = combine("where", (materialized(inside), new.astype(part.dtype_name), part))
+    if bounds[0][0] == _MASK:
+        inside = materialized(inside)
+    part[...] = combine("where", (inside, new.astype(part.dtype_name), part))
 
 
 def _inside(shape: Sequence[Any], bounds: Sequence[Bound]) -> SymbolicArray:
@@ -343,8 +351,10 @@ def _expanded(bound: object, shape: Sequence[Any], axis: int) -> SymbolicArray:
             f"a bound of a slice has shape {text(limit.shape)}, and the other axes have {text(others)}",
             help="give one bound, or one for each element of the other axes",
         )
+    if limit.dtype == np.uint64:
+        limit = combine("minimum", (limit, np.uint64(np.iinfo(np.int64).max)))
     wide = limit.astype("int64")
-    limit = combine("where", (wide < 0, combine("maximum", (wide + size, 0)), wide))
+    limit = materialized(combine("where", (wide < 0, combine("maximum", (wide + size, 0)), wide)))
     return limit[(slice(None),) * axis + (None,)] if limit.shape else limit
 
 

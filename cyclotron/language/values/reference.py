@@ -295,6 +295,8 @@ def selected(shape: Sequence[int], bounds: Sequence[Bound]) -> np.ndarray[Any, A
             if bound is not None:
                 limits = np.asarray(bound)
                 check_bound(limits.dtype)
+                wide = limits if limits.dtype == np.uint64 else limits.astype(np.int64)
+                limits = np.minimum(wide, size).astype(np.int64)
                 limits = np.expand_dims(limits, at) if limits.ndim else limits
                 inside &= compare(places, np.where(limits < 0, np.maximum(limits + size, 0), limits))
     return inside

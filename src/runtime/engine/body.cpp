@@ -1,6 +1,7 @@
 #include "body.hpp"
 
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -99,6 +100,27 @@ void BodyRunner::find_values(const Pe& pe, const Body& body, const Body::Operati
     offset = 0;
   }
   found = {values.bytes.data() + offset * source.width, source.width, source.width, source.region};
+}
+
+bool BodyRunner::is_within(const Pe& pe, const Body& body, std::int64_t& iterations) {
+  bool result = body.within.count > 0;
+  for (std::uint32_t n = 0; n < body.within.count; ++n) {
+    const NumberLimit& limit = pe.code->within[body.within.first + n];
+    const SlotAccess& access = pe.code->accesses[limit.number];
+    const std::int64_t at = evaluate(*pe.code, access, pe.variables);
+    if (static_cast<std::uint64_t>(at) >= static_cast<std::uint64_t>(access.count)) {
+      iterations = 0;
+      return false;
+    }
+    std::int64_t number = 0, left = 0;
+    std::memcpy(&number, pe.memory + access.address + at * access.stride, sizeof number);
+    const std::int64_t place = evaluate(*pe.code, limit.form, pe.variables);
+    result = result && (place < number) == limit.last;
+    if (place < number && coefficient(*pe.code, limit.form, body.variable) != 0 &&
+        !__builtin_sub_overflow(number, place, &left))
+      iterations = std::min(iterations, (left - 1) / body.step + 1);
+  }
+  return result;
 }
 
 void BodyRunner::find_index(const Pe& pe, const Body::Operation& access, std::int64_t* index) const {
@@ -227,6 +249,7 @@ void BodyRunner::run_one(const Body& body, const std::vector<VectorOperation>& s
 }
 
 std::int64_t BodyRunner::run(Pe& pe, const Body& body, const Streams& streams, std::int64_t iterations) {
+  if (body.operations.empty()) return iterations;
   Found& found = found_[&body];
   if (!find(pe, body, streams, iterations, found)) return 0;
   if (body.vectors && iterations >= VectorPlan::least_iterations &&
@@ -240,7 +263,7 @@ std::int64_t BodyRunner::run(Pe& pe, const Body& body, const Streams& streams, s
   try {
     run(left, computing);
   } catch (const KernelFailure&) {
-    pe.counter = body.first + static_cast<std::uint32_t>(computing - operations_.data());
+    pe.counter = body.operations[static_cast<std::size_t>(computing - operations_.data())].at;
     pe.variables[body.variable] += (iterations - left) * body.step;
     throw;
   }

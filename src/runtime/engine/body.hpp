@@ -33,6 +33,10 @@ class BodyRunner {
   /// counter stay as they are, unless a kernel throws: then they tell where.
   std::int64_t run(Pe& pe, const Body& body, const Streams& streams, std::int64_t iterations);
 
+  /// Tells whether the next iterations are within the bounds of a loop's body, and lowers their number to those alike; to
+  /// none where a number that bounds them lies outside of its slot.
+  [[nodiscard]] static bool is_within(const Pe& pe, const Body& body, std::int64_t& iterations);
+
   /// Calls note(tensor, first, apart) for what iterations from the PE's loop variable on store: the numbers of elements.
   template <class Note>
   void each_store(Pe& pe, const Body& body, Note note) const;
@@ -116,8 +120,10 @@ concept NotesStores =
 /// At the start of an iteration: runs as many as have their messages and places, about as many steps as the budget
 /// has, or some vectors' worth. False where the loop has ended or has to go on step by step.
 template <KeepsStreams Host>
-bool run_iterations(Host& host, BodyRunner& runner, Pe& pe, const Body& body, std::int64_t& budget,
+bool run_iterations(Host& host, BodyRunner& runner, Pe& pe, const Body& of_loop, std::int64_t& budget,
                     std::int64_t& executed) {
+  std::int64_t alike = std::int64_t{1} << 62;
+  const Body& body = BodyRunner::is_within(pe, of_loop, alike) ? *(&of_loop + 1) : of_loop;
   std::int64_t& variable = pe.variables[body.variable];
   const auto span =
       static_cast<std::uint64_t>(pe.limits[body.variable]) - static_cast<std::uint64_t>(variable);
@@ -127,7 +133,7 @@ bool run_iterations(Host& host, BodyRunner& runner, Pe& pe, const Body& body, st
   // Beyond the budget where they are few: a short run of vectors costs as much in preparation as in work.
   constexpr std::int64_t least_together = 2048;
   std::int64_t iterations =
-      std::min(trips, std::max(budget / body.steps() + 1, body.vectors ? least_together : 0));
+      std::min({trips, alike, std::max(budget / body.steps() + 1, body.vectors ? least_together : 0)});
   BodyRunner::Streams streams{};
   for (std::size_t n = 0; n < body.lanes.size(); ++n) {
     const Body::Lane& lane = body.lanes[n];

@@ -269,7 +269,14 @@ class Decoder {
         code_.tests.push_back({condition.kind, form(condition.form), condition.modulus});
       }
     }
-    step() = {.kind = Step::Kind::branch, .lower = range};
+    const Range within{static_cast<std::uint32_t>(code_.within.size()),
+                       static_cast<std::uint32_t>(branch.within.size())};
+    for (const auto& [number, bound, last] : branch.within) {
+      require(is_scalar(number) && slot(number).dtype == DType::int64,
+              "a number that bounds a loop is no scalar of int64");
+      code_.within.push_back({access(number), form(bound), last});
+    }
+    step() = {.kind = Step::Kind::branch, .lower = range, .upper = within};
     open_.push_back(code_.steps.size() - 1);
   }
 
@@ -286,10 +293,10 @@ class Decoder {
                 .variable = opening.variable,
                 .target = static_cast<std::uint32_t>(opener + 1),
                 .step = opening.step};
-      if (auto body = body_between(program_, code_, opener, here)) {
+      auto bodies = bodies_between(program_, code_, opener, here);
+      if (!bodies.empty())
         code_.steps[opener].body = code_.steps[here].body = static_cast<std::uint32_t>(code_.bodies.size());
-        code_.bodies.push_back(std::move(*body));
-      }
+      std::ranges::move(bodies, std::back_inserter(code_.bodies));
     } else {
       step() = {.kind = Step::Kind::skip};
     }

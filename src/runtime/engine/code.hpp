@@ -101,6 +101,13 @@ struct IndexedElement {
   std::uint32_t neutral = 0;  ///< In `constants`.
 };
 
+/// As `program::DataBound`.
+struct NumberLimit {
+  std::uint32_t number = 0;  ///< In `accesses`.
+  Form form{};
+  bool last = true;
+};
+
 struct Step {
   static constexpr std::uint32_t no_body = 0xffffffffU;
   static constexpr std::uint32_t not_indexed = 0xffffffffU;
@@ -140,7 +147,7 @@ struct Step {
   std::uint32_t port = 0;        ///< In the class's ports.
   std::uint32_t body = no_body;  ///< Of a loop and its repeat: in `bodies`.
   Range operands{};              ///< Sources of a compute or move; index forms of a load or store.
-  Range lower{}, upper{};        ///< Limits of a loop or broadcast; `lower` also conjunctions of a branch.
+  Range lower{}, upper{};  ///< Limits of a loop or broadcast; conjunctions of a branch, and its `within`.
   std::int64_t step = 1;
   std::int64_t cycles = 0;
   std::int64_t flops = 0;  ///< Of a computation on scalars.
@@ -149,7 +156,7 @@ struct Step {
   std::uint32_t indexed = not_indexed;  ///< Of a compute: in `indexed`.
 };
 
-/// A loop's iteration without control, on scalars and links alone, so that many iterations can run at once
+/// A loop's iteration without control but bounds of numbers, on scalars and links alone, so that many iterations can run at once
 /// (body.hpp).
 struct Body {
   static constexpr std::size_t most_lanes = 16;
@@ -163,6 +170,7 @@ struct Body {
   };
   struct Operation {
     Step::Kind kind = Step::Kind::compute;
+    std::uint32_t at = 0;  ///< Its step.
     DType dtype = DType::float64;
     std::uint8_t element = 0;  ///< Bytes of a scalar.
     std::uint8_t lane = 0;
@@ -182,6 +190,9 @@ struct Body {
   std::uint32_t first = 0;     ///< Its first step.
   std::uint32_t variable = 0;  ///< Of the loop.
   std::int64_t step = 1;
+  /// Numbers that bound iterations, in `Code::within`: of those within, the next body is what there is to do, and this one of
+  /// the others.
+  Range within{};
   [[nodiscard]] std::int64_t steps() const { return static_cast<std::int64_t>(operations.size()) + 1; }
 };
 
@@ -203,6 +214,7 @@ struct Code {
   std::vector<Port> ports;
   std::vector<Body> bodies;
   std::vector<IndexedElement> indexed;
+  std::vector<NumberLimit> within;
   program::UnitInputs unit_inputs;  ///< By slot.
   std::uint32_t dimensions = 0;     ///< Of the grid.
   std::uint32_t variables = 0;      ///< Coordinates and the deepest nest's loop variables.

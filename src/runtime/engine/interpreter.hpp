@@ -110,7 +110,7 @@ class Interpreter {
           if (next_iteration(pe, step)) run_body(pe, step, budget, executed);
           continue;
         case Step::Kind::branch:
-          counter = holds(code, step.lower, pe.variables) ? counter + 1 : step.target;
+          counter = holds(code, step.lower, pe.variables) && is_within(pe, step) ? counter + 1 : step.target;
           continue;
         case Step::Kind::skip: ++counter; continue;
         case Step::Kind::exit:
@@ -165,6 +165,19 @@ class Interpreter {
     pe.limits[loop.variable] = last;
     pe.counter = first <= last ? pe.counter + 1 : loop.target;
     return first <= last;
+  }
+
+  /// Tells whether the numbers that a branch names leave this iteration of the loop around it; all, where there are none.
+  [[nodiscard]] bool is_within(const Pe& pe, const Step& branch) const {
+    if constexpr (!Host::functional) return true;
+    for (std::uint32_t n = 0; n < branch.upper.count; ++n) {
+      const NumberLimit& limit = pe.code->within[branch.upper.first + n];
+      const SlotAccess& access = pe.code->accesses[limit.number];
+      std::int64_t number = 0;
+      std::memcpy(&number, numbers(pe, access, element(pe, access)), sizeof number);
+      if ((evaluate(*pe.code, limit.form, pe.variables) < number) != limit.last) return false;
+    }
+    return true;
   }
 
   /// False where the loop is done.

@@ -213,5 +213,35 @@ TEST(IndexSelections, AnElementThatIsReadAgainAfterALoopStays) {
   EXPECT_EQ(std::get<Compute>(code(apart)[1].action).destination, slot(term));
 }
 
+TEST(IndexSelections, AFlagMayLeaveWhatIsOverwritten) {
+  const auto overwritten = [](bool reads_next) {
+    Program program = selection();
+    auto& pe_class = program.classes[0];
+    pe_class.slots.push_back({"flag", DType::boolean, {}});
+    pe_class.code.clear();
+    add(pe_class, Loop{"j", {{constant(1)}}, {{constant(6)}}});
+    add(pe_class, Move{slot(place), j()});
+    add(pe_class, Compute{Op::equal, 0, {slot(number), slot(place)}, slot(found)});
+    add(pe_class, Compute{Op::where, 0, {slot(found), slot(sum), slot(table, j())}, slot(term)});
+    add(pe_class, Compute{Op::where, 0, {slot(6), slot(term), slot(table, j())}, slot(table, j())});
+    const Affine next{{0, 1}, 1};
+    add(pe_class, Store{TensorId(0), {j()}, slot(table, reads_next ? next : j())});
+    add(pe_class, End{});
+    return program;
+  };
+  const auto program = index_selections(overwritten(false));
+  ASSERT_EQ(code(program).size(), 5U);
+  const auto& one = std::get<Compute>(code(program)[0].action);
+  EXPECT_EQ(one.op, Op::where);
+  EXPECT_EQ(one.operands[0], Operand(slot(6)));
+  EXPECT_EQ(one.operands[1], Operand(slot(number)));
+  const auto& put = std::get<Compute>(code(program)[1].action);
+  ASSERT_TRUE(put.indexed);
+  EXPECT_TRUE(put.indexed->scatters);
+  EXPECT_EQ(put.indexed->number, one.destination);
+  // The next element is read before it is overwritten.
+  EXPECT_EQ(index_selections(overwritten(true)), overwritten(true));
+}
+
 }  // namespace
 }  // namespace cyclotron::codegen

@@ -86,10 +86,16 @@ TEST(File, WhatVersion10DoesNotHaveIsWrittenWhereItIsThere) {
   EXPECT_EQ(deserialize(serialize(program)), program);
 }
 
+TEST(File, BoundsByNumbersAreKept) {
+  const Program program = bounded_by_a_number();
+  EXPECT_EQ(deserialize(serialize(program)), program);
+  EXPECT_EQ(serialize(everything()).find("within"), std::string::npos);
+}
+
 TEST(File, PreambleIsAsDocumented) {
   const std::string bytes = serialize(matmul());
   EXPECT_EQ(bytes, framed(bytes.substr(preamble)));
-  EXPECT_EQ(bytes.substr(0, 8), std::string("CYCP\1\0\4\0", 8));
+  EXPECT_EQ(bytes.substr(0, 8), std::string("CYCP\1\0\5\0", 8));
   EXPECT_EQ(bytes.substr(preamble, 20), "{\"kernel\":\"matmul\",\"");
 }
 

@@ -32,6 +32,14 @@ TEST(Print, EveryInstructionHasAForm) {
       "    [i, k]_y → [i+1, k]_y   send\n");
 }
 
+TEST(Print, NumbersBoundIterations) {
+  EXPECT_EQ(to_string(bounded_by_a_number(), bounded_by_a_number().classes[0]),
+            "class 0\n"
+            "  for t = 0 .. 7\n"
+            "    if t + 1 < [i]_n and 9 ≥ [i]_n\n"
+            "      [i]_x ← [i]_x + [i]_x\n");
+}
+
 TEST(Print, ProgramsListTheirTables) {
   const std::string text = to_string(everything());
   EXPECT_NE(text.find("on torus 4x4, link latency 1"), std::string::npos) << text;

@@ -222,6 +222,34 @@ TEST(Verify, ConditionsMayNestDeeperThanLoops) {
   EXPECT_NO_THROW(verify(program));
 }
 
+TEST(Verify, NumbersThatBoundIterationsStay) {
+  ASSERT_NO_THROW(verify(bounded_by_a_number()));
+  const auto refusal = [](const std::function<void(Program&)>& change) {
+    Program program = bounded_by_a_number();
+    change(program);
+    const auto diagnostic = thrown<ProgramError>([&] { verify(program); });
+    EXPECT_EQ(diagnostic.code, "CYC611");
+    return diagnostic.message;
+  };
+  const auto bound = [](Program& p) -> DataBound& { return action<If>(p, 0, 1).within[0]; };
+  EXPECT_EQ(refusal([&](Program& p) { p.classes[0].slots[0].dtype = DType::int32; }),
+            "`classes[0].code[1].within[0]` is no bound of the loop around by a scalar of int64, `n`");
+  EXPECT_EQ(refusal([&](Program& p) { bound(p).form = form({0, 2}); }),
+            "`classes[0].code[1].within[0]` is no bound of the loop around by a scalar of int64, `n`");
+  EXPECT_EQ(refusal([&](Program& p) {
+              p.classes[0].slots[0].count = 8;
+              bound(p).number.index = form({0, 1});
+            }),
+            "`classes[0].code[1].within[0]` is no bound of the loop around by a scalar of int64, `n`");
+  EXPECT_EQ(refusal([&](Program& p) { std::swap(p.classes[0].code[0], p.classes[0].code[1]); }),
+            "`classes[0].code[0].within` is not directly in a loop");
+  EXPECT_EQ(
+      refusal([&](Program& p) { p.classes[0].code[2] = at(If{{{}}}); }),
+      "`classes[0].code[2]` is within bounds that are numbers, and neither moves nor computes an element");
+  EXPECT_EQ(refusal([&](Program& p) { p.classes[0].code[2] = at(Move{slot(0), Constant{1.0}}); }),
+            "`classes[0].code[4]` ends a loop that writes `n`, which bounds its iterations");
+}
+
 TEST(Verify, FaultsInCodePointAtTheSource) {
   Program program = matmul();
   action<Store>(program, 1, 6).tensor = TensorId(9);

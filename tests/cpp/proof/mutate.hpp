@@ -35,7 +35,14 @@ struct Places {
                               add(loop.lower);
                               add(loop.upper);
                             },
-                            [&](If& branch) { add(branch.condition); }, [](End&) {},
+                            [&](If& branch) {
+                              add(branch.condition);
+                              for (auto& bound : branch.within) {
+                                add(bound.number);
+                                forms.push_back(&bound.form);
+                              }
+                            },
+                            [](End&) {},
                             [&](Load& load) {
                               add(load.destination);
                               tensors.push_back(&load.tensor);

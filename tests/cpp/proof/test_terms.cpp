@@ -74,6 +74,22 @@ TEST_F(Terms, OneOfWhatANumberChoosesIsNotZero) {
   EXPECT_NE(of_both(choice(n, 1), n), in_turn(choice(n, 1), n));
 }
 
+TEST_F(Terms, ANumberThatAFlagLeavesIsThatOfAnElementWithTheFlag) {
+  const auto x = table.element(0, 1), v = table.element(0, 2), n = table.element(0, 3);
+  const auto flag = table.element(0, 4), other = table.element(0, 5);
+  const auto at = table.index(2, program::DType::int64);
+  const auto none = table.constant({-0x1p63, 0});
+  const auto found = apply(Op::equal, {n, at});
+  const auto chosen = apply(Op::where, {flag, apply(Op::where, {found, v, x}), x});
+  EXPECT_EQ(chosen, apply(Op::where, {apply(Op::equal, {apply(Op::where, {flag, n, none}), at}), v, x}));
+  EXPECT_NE(chosen, apply(Op::where, {found, v, x}));
+  EXPECT_NE(chosen, apply(Op::where, {other, apply(Op::where, {found, v, x}), x}));
+  EXPECT_NE(chosen, apply(Op::where, {flag, apply(Op::where, {found, v, x}), v}));
+  // An element may have any other number.
+  const auto zero = apply(Op::where, {flag, n, table.constant({0, 0})});
+  EXPECT_NE(chosen, apply(Op::where, {apply(Op::equal, {zero, at}), v, x}));
+}
+
 TEST_F(Terms, KnowTheShapesOfRaggedTiles) {
   EXPECT_EQ(table.shape(table.element(1, 0)), (Shape{2, 3}));
   EXPECT_EQ(table.shape(table.element(1, 1)), (Shape{2, 2}));

@@ -14,14 +14,24 @@ class BodyBuilder {
  public:
   BodyBuilder(const program::Program& program, const Code& code) : program_(program), code_(code) {}
 
-  std::optional<Body> build(std::size_t opener, std::size_t end) {
+  /// With what is within bounds of numbers, or without.
+  std::optional<Body> build(std::size_t opener, std::size_t end, bool within) {
     body_.first = static_cast<std::uint32_t>(opener + 1);
     body_.variable = code_.steps[opener].variable;
     body_.step = code_.steps[opener].step;
+    bool is_inside = false;
     for (std::size_t at = opener + 1; at < end; ++at) {
-      if (!add(code_.steps[at])) return std::nullopt;
+      const Step& step = code_.steps[at];
+      if (step.kind == Step::Kind::branch || step.kind == Step::Kind::skip) {
+        is_inside = step.kind == Step::Kind::branch;
+        if (is_inside && !add_bounds(step)) return std::nullopt;
+      } else if (!is_inside || within) {
+        if (!add(step)) return std::nullopt;
+        body_.operations.back().at = static_cast<std::uint32_t>(at);
+      }
     }
-    if (body_.operations.empty() || body_.lanes.size() > Body::most_lanes) return std::nullopt;
+    const bool is_empty = body_.operations.empty() && body_.within.count == 0;
+    if (is_empty || body_.lanes.size() > Body::most_lanes) return std::nullopt;
     body_.vectors = body_.operations.size() <= VectorPlan::most_operations &&
                     std::ranges::all_of(body_.operations, [](const Body::Operation& one) {
                       return one.kind != Step::Kind::compute || one.vector != nullptr;
@@ -31,6 +41,32 @@ class BodyBuilder {
   }
 
  private:
+  /// Tells whether a branch has no condition but the bounds that all of the body have.
+  bool add_bounds(const Step& branch) {
+    const bool always = branch.lower.count == 1 && code_.conjunctions[branch.lower.first].count == 0;
+    if (!always || branch.upper.count == 0) return false;
+    if (body_.within.count == 0) body_.within = branch.upper;
+    return body_.within.count == branch.upper.count &&
+           std::ranges::equal(bounds(body_.within), bounds(branch.upper), [&](const auto& a, const auto& b) {
+             return a.last == b.last &&
+                    is_same(code_.accesses[a.number].index, code_.accesses[b.number].index) &&
+                    code_.accesses[a.number].slot == code_.accesses[b.number].slot &&
+                    code_.accesses[a.number].wrap == code_.accesses[b.number].wrap && is_same(a.form, b.form);
+           });
+  }
+  [[nodiscard]] std::span<const NumberLimit> bounds(Range range) const {
+    return std::span(code_.within).subspan(range.first, range.count);
+  }
+  [[nodiscard]] bool is_same(const Form& a, const Form& b) const {
+    const auto terms = [&](const Form& form) {
+      return std::span(code_.terms).subspan(form.first, form.count);
+    };
+    return a.constant == b.constant &&
+           std::ranges::equal(terms(a), terms(b), [](const Term& x, const Term& y) {
+             return x.coefficient == y.coefficient && x.variable == y.variable;
+           });
+  }
+
   /// Tells whether a body may have such a step: one whose elements lie apart by as much from iteration to iteration, up to
   /// where they go round a circular buffer.
   bool add(const Step& step) {
@@ -141,9 +177,16 @@ class BodyBuilder {
 
 }  // namespace
 
-std::optional<Body> body_between(const program::Program& program, const Code& code, std::size_t opener,
+std::vector<Body> bodies_between(const program::Program& program, const Code& code, std::size_t opener,
                                  std::size_t end) {
-  return BodyBuilder(program, code).build(opener, end);
+  auto outside = BodyBuilder(program, code).build(opener, end, false);
+  if (!outside) return {};
+  std::vector<Body> result{std::move(*outside)};
+  if (result.front().within.count == 0) return result;
+  auto inside = BodyBuilder(program, code).build(opener, end, true);
+  if (!inside || inside->operations.empty()) return {};
+  result.push_back(std::move(*inside));
+  return result;
 }
 
 }  // namespace cyclotron::runtime

@@ -8,7 +8,7 @@ namespace cyclotron::codegen {
 /// on with its j, by one instruction on the element of the number (`program::Indexed`): its time is that of an element
 /// instead of all. The table lies in a slot; what else the loop does, as filling the slot, stays in it. A loop over j of
 /// `table[j] + where(number == j, value, neutral)` likewise: it adds to one element; and one of
-/// `where(number == j, value, table[j])` overwrites it. A loop over rows of what is changed is one instruction too.
+/// `where(number == j, value, table[j])` overwrites it, also where a flag chooses between that and `table[j]`. A loop over rows of what is changed is one instruction too.
 /// Requires: verify(program) but for addresses. Ensures: the same; all values as before, in every bit; messages in the
 /// same order.
 [[nodiscard]] program::Program index_selections(const program::Program& program);

@@ -9,7 +9,7 @@
 namespace cyclotron::program {
 
 inline constexpr std::uint16_t format_major = 1;  ///< A reader refuses any other.
-inline constexpr std::uint16_t format_minor = 4;  ///< A reader takes any, and refuses unknown fields.
+inline constexpr std::uint16_t format_minor = 5;  ///< A reader takes any, and refuses unknown fields.
 
 /// The bytes of the file: 24-byte preamble (`CYCP`, major, minor, body length, CRC-32 of the body, length of the
 /// text), then the body: JSON in UTF-8, and after it the values of the constants, one after the other. The preamble is

@@ -137,9 +137,19 @@ struct Loop {
   std::int64_t step = 1;
   bool operator==(const Loop&) const = default;
 };
-/// Runs up to the matching End where the condition holds.
+/// A number in PE memory as an end of a loop's iterations: `form < number` of the last ones, `form >= number` of the first.
+struct DataBound {
+  SlotRef number;  ///< A scalar of int64.
+  Affine form;     ///< The variable of the loop directly around once or not at all, and others.
+  bool last = true;
+  bool operator==(const DataBound&) const = default;
+};
+/// Runs up to the matching End where the condition holds, and within the bounds, if there are any. These leave a range of
+/// the iterations of the loop directly around, which a PE finds once for each run of it: the others take no time. What is
+/// inside moves and computes only. Where no numbers are known, as in runs without data, all are within.
 struct If {
   Disjunction condition;
+  std::vector<DataBound> within{};
   bool operator==(const If&) const = default;
 };
 struct End {
@@ -284,6 +294,9 @@ struct Program {
 [[nodiscard]] std::int64_t evaluate(const SlotRef& reference, const std::int64_t* environment);
 [[nodiscard]] bool holds(const Condition& condition, const std::int64_t* environment);
 [[nodiscard]] bool holds(const Disjunction& condition, const std::int64_t* environment);
+
+/// True where numbers in PE memory tell which iterations of a loop do something (`If::within`).
+[[nodiscard]] bool is_bounded_by_numbers(const Program& program);
 
 /// Everything that can be checked without running: ids within their tables, coefficient counts within the
 /// environment, loops matched, operand counts and dtypes, slot addresses within memory, channels within the

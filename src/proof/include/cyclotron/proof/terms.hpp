@@ -85,6 +85,9 @@ class TermTable {
     std::int64_t key;
   };
   [[nodiscard]] std::optional<Choice> choice(TermId id) const;
+  [[nodiscard]] bool is_apply(TermId id, Op op) const;
+  /// True of the least number of int64, which no index is.
+  [[nodiscard]] bool is_no_index(TermId id) const;
   /// The terms of a sum of such choices of one number, by ascending keys; none of other sums.
   [[nodiscard]] std::vector<TermId> choices(TermId sum) const;
   [[nodiscard]] std::span<const TermId> operands(const Node& node) const {
