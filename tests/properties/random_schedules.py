@@ -54,7 +54,7 @@ def draw(rng: random.Random, kernel: Kernel) -> cy.Schedule | None:
         if rng.random() < 0.06 and schedule.space_indices:
             places = [rng.choice([*names, "0"]) for _ in schedule.space_indices]
             schedule = schedule.place(tensor, *places)
-    if rng.random() < 0.1:
+    if names and rng.random() < 0.1:
         schedule = schedule.panels(rng.choice(names), rng.randint(1, 3))
     inwards = [index for index in reduced if index in schedule.space_indices]
     if inwards and rng.random() < 0.3:
