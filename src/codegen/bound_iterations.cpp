@@ -1,15 +1,11 @@
 #include <cyclotron/codegen/bound_iterations.hpp>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <optional>
 #include <set>
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include <cyclotron/operators/operators.hpp>
 
 #include "code_tree.hpp"
 
@@ -27,16 +23,6 @@ using program::Op;
 using program::Operand;
 using program::SlotId;
 using program::SlotRef;
-
-/// Tells whether adding it changes no number of the dtype.
-bool adds_nothing(const Operand& operand, operators::DType dtype) {
-  const auto* number = std::get_if<Constant>(&operand);
-  if (number == nullptr || number->rest != 0) return false;
-  const auto is_nothing = [&](double part) {
-    return part == 0 && (!operators::is_floating(dtype) || std::signbit(part));
-  };
-  return is_nothing(number->real) && (!operators::is_complex(dtype) || is_nothing(number->imaginary));
-}
 
 /// The loops of one class.
 class ClassBounder {
@@ -290,7 +276,8 @@ class ClassBounder {
   [[nodiscard]] std::optional<std::size_t> sum_of(const Nodes& nodes, const Compute& where,
                                                   std::size_t at) const {
     const auto& term = where.destination;
-    if (!is_local(term) || !adds_nothing(where.operands[2], dtype(term))) return std::nullopt;
+    const auto* other = std::get_if<Constant>(&where.operands[2]);
+    if (!is_local(term) || other == nullptr || !is_neutral(*other, dtype(term))) return std::nullopt;
     const auto use = only_use(nodes, term, at);
     const auto* add = action_at<Compute>(nodes, use);
     const bool fits = add != nullptr && add->op == Op::add && add->flags == 0 && !add->indexed &&

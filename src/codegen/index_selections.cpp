@@ -1,7 +1,6 @@
 #include <cyclotron/codegen/index_selections.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <set>
@@ -75,13 +74,6 @@ struct Term {
   [[nodiscard]] std::size_t read() const { return nodes[2]; }
   [[nodiscard]] std::size_t last() const { return nodes.back(); }
 };
-
-bool is_neutral(const Constant& number, operators::DType dtype) {
-  const auto negative_zero = [](double value) { return value == 0 && std::signbit(value); };
-  if (number.rest != 0) return false;
-  if (!operators::is_floating(dtype)) return number.real == 0 && number.imaginary == 0;
-  return negative_zero(number.real) && (!operators::is_complex(dtype) || negative_zero(number.imaginary));
-}
 
 class ClassIndexer {
  public:

@@ -100,12 +100,13 @@ Cells::Cells(const std::vector<poly::Set>& sets) : boxes_(sets.size()) {
     size_ *= cuts.size();
     if (size_ <= most_cells) continue;
     boxes_.assign(sets.size(), {});
+    size_ = 0;
     return;
   }
 }
 
 std::vector<Cells::Part> Cells::parts(const poly::Set& all) const {
-  std::vector<Mask> sets_of(universe_ ? size_ : 0, Mask(boxes_.size()));
+  std::vector<Mask> sets_of(size_, Mask(boxes_.size()));
   for (std::size_t cell = 0; cell < sets_of.size(); ++cell) {
     std::vector<std::size_t> parts;
     auto rest = cell;
