@@ -8,23 +8,19 @@ import cyclotron as cy
 
 @cy.kernel
 def ell(a, columns, x):
-    y = cy.zeros(a.shape[:2], dtype=a.dtype)
-    for i in range(a.shape[0]):  # blocks of rows
-        for r in range(a.shape[1]):
-            for k in range(a.shape[2]):
-                y[i, r] += a[i, r, k] * x[columns[i, r, k]]
+    y = cy.zeros(a.shape[0], dtype=a.dtype)
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            y[i] += a[i, k] * x[columns[i, k]]
     return y
 
 
 @cy.kernel
 def csr(a, columns, starts, x):
-    begins = cy.zeros(a.shape[0] + 1, dtype="int64")
-    for i in range(starts.shape[0] - 2):
-        begins[starts[i + 1]] += 1
-    rows = cy.cumsum(begins)  # of each element
     y = cy.zeros(starts.shape[0] - 1, dtype=a.dtype)
-    for e in range(a.shape[0]):
-        y[rows[e]] += a[e] * x[columns[e]]
+    for i in range(starts.shape[0] - 1):
+        for k in range(starts[i], starts[i + 1]):
+            y[i] += a[k] * x[columns[k]]
     return y
 
 
@@ -48,18 +44,17 @@ def main():
     expected = (a * x[columns]).sum(axis=1)
     pes, cycles = [1, 2, 4, 8, 16, 32], []
     for count in pes:
-        schedule = cy.Schedule().space("i").time("r", "k", "j")
-        blocks = (a.reshape(count, -1, 5), columns.reshape(count, -1, 5))
-        program = ell.compile(*blocks, x, schedule=schedule)
-        result = cy.run(program, backend="sim")
-        assert np.allclose(result.output.ravel(), expected)
+        schedule = cy.Schedule().space("i").prefetch("x")  # each PE has the vector
+        machine = cy.Machine(grid=(count,))
+        result = cy.run(ell.compile(*in_ell, x, schedule=schedule, machine=machine), backend="sim")
+        assert np.allclose(result.output, expected)
         cycles.append(result.cycles)
-        assert result.cycles <= 5 * a.size / count + 2 * n * n + 2 * count  # the vector passes all PEs
     print(f"ELL, {a.size} elements: {cycles} cycles on {pes} PEs")
-    program = csr.compile(*in_csr, x, schedule=cy.Schedule().time("e", "i"))
-    result = cy.run(program, backend="sim")
-    assert np.allclose(result.output, expected)
-    print(f"CSR, {len(in_csr[0])} elements: {result.cycles / len(in_csr[0]):.1f} cycles each on one PE")
+    for schedule in (cy.Schedule(), cy.Schedule().space("i").prefetch("a").prefetch("columns").prefetch("x")):
+        program = csr.compile(*in_csr, x, schedule=schedule)
+        result = cy.run(program, backend="sim")
+        assert np.allclose(result.output, expected)
+        print(f"CSR, {len(in_csr[0])} elements: {result.cycles} cycles on {program.grid[0]} PEs")
 
     axes = canvas(2, 8, 3.2)
     if axes is None:

@@ -94,13 +94,13 @@ class ClassBounder {
     });
     if (ends) return false;
     bool found = false;
-    for (std::size_t at = 0; at < nodes.size(); ++at) {
+    for (std::size_t at = nodes.size(); at-- > 0;) {  // the last first, which may need others
       if (const auto place = bound_choice(nodes, at)) {
         found = true;
         at = *place;
       }
     }
-    if (found) remove_unused(nodes);
+    if (found) remove_unused(nodes, nodes.size());
     return found;
   }
 
@@ -133,23 +133,47 @@ class ClassBounder {
       bounds->push_back(more->front());
       return bounds;
     }
-    if (test->op != Op::less && test->op != Op::greater_equal) return std::nullopt;
-    const auto* place = std::get_if<SlotRef>(&test->operands[0]);
-    const auto* number = std::get_if<SlotRef>(&test->operands[1]);
-    if (place == nullptr || !is_local(*place) || !is_number(*place) ||
-        (number != nullptr && !is_number(*number)))
+    const auto* const move = place_of(nodes, test->operands[0], *here);
+    if (move != nullptr)
+      return bounds_by(nodes, *here, test->op, test->operands[0], *move, test->operands[1]);
+    const auto* const right = place_of(nodes, test->operands[1], *here);
+    if (right == nullptr) return std::nullopt;
+    return bounds_by(nodes, *here, mirrored(test->op), test->operands[1], *right, test->operands[0]);
+  }
+
+  /// `number > place` as `place < number`.
+  static Op mirrored(Op op) {
+    switch (op) {
+      case Op::greater: return Op::less;
+      case Op::less_equal: return Op::greater_equal;
+      default: return Op::equal;  // of which there is no bound
+    }
+  }
+
+  /// The form of indices that an operand read at `at` is; null for others.
+  const program::Affine* place_of(const Nodes& nodes, const Operand& operand, std::size_t at) const {
+    const auto* place = std::get_if<SlotRef>(&operand);
+    if (place == nullptr || !is_local(*place) || !is_number(*place)) return nullptr;
+    const auto* move = action_at<Move>(nodes, writer(nodes, *place, at));
+    return move != nullptr ? std::get_if<program::Affine>(&move->source) : nullptr;
+  }
+
+  /// The bound that a comparison at `at` of a place, in that order, with a number is.
+  std::optional<std::vector<DataBound>> bounds_by(const Nodes& nodes, std::size_t at, Op op,
+                                                  const Operand& place, program::Affine form,
+                                                  const Operand& with) {
+    if (op != Op::less && op != Op::greater_equal) return std::nullopt;
+    const auto* number = std::get_if<SlotRef>(&with);
+    if ((number != nullptr && !is_number(*number)) || coefficient(form, variable_) < 0 ||
+        coefficient(form, variable_) > 1 || depends_on_ends(form))
       return std::nullopt;
-    const auto* move = action_at<Move>(nodes, writer(nodes, *place, *here));
-    const auto* form = move != nullptr ? std::get_if<program::Affine>(&move->source) : nullptr;
-    if (form == nullptr || coefficient(*form, variable_) < 0 || coefficient(*form, variable_) > 1 ||
-        depends_on_ends(*form))
-      return std::nullopt;
+    const bool last = op == Op::less;
     if (number != nullptr && !depends_on(*number, variable_) && !writes_inside(*loop_, number->slot))
-      return std::vector{DataBound{*number, *form, test->op == Op::less}};
-    auto limit = number != nullptr ? before_loop(nodes, *number, *here)
-                                   : known_before(std::get<Constant>(test->operands[1]), *place);
+      return std::vector{DataBound{*number, std::move(form), last}};
+    auto limit = number != nullptr ? before_loop(nodes, *number, at)
+                                   : known_before(std::get<Constant>(with), std::get<SlotRef>(place));
     if (!limit) return std::nullopt;
-    return std::vector{DataBound{std::move(*limit), *form, test->op == Op::less}};
+    return std::vector{DataBound{std::move(*limit), std::move(form), last}};
   }
 
   /// Of loops that may end early, no iteration may differ from others.
@@ -208,7 +232,7 @@ class ClassBounder {
     return destination;
   }
 
-  /// Bounds what the choice at `at` needs, if that is one; returns where the block goes on.
+  /// Bounds what the choice at `at` needs, if that is one; returns where that is then.
   std::optional<std::size_t> bound_choice(Nodes& nodes, std::size_t at) {
     const auto* where = action_at<Compute>(nodes, at);
     if (where == nullptr || where->op != Op::where || where->indexed || !is_scalar(where->destination))
@@ -226,28 +250,21 @@ class ClassBounder {
 
   std::optional<std::size_t> within(Nodes& nodes, std::size_t at, const std::vector<DataBound>& bounds) {
     const Compute where = std::get<Compute>(nodes[at].instruction.action);
-    const auto span = nodes[at].instruction.span;
     const Operand &chosen = where.operands[1], &other = where.operands[2];
     if (chosen == other) return std::nullopt;
     if (const auto sum = sum_of(nodes, where, at)) {
       const Compute add = std::get<Compute>(nodes[*sum].instruction.action);
       const auto taken = needed_by(nodes, where, at, *sum);
-      auto branch = branch_of(nodes, taken, bounds, span);
-      branch.held.push_back({{Compute{Op::add, 0, {add.destination, chosen}, add.destination}, span}});
-      nodes[*sum] = std::move(branch);
+      nodes[*sum] = branch_of(nodes, taken, at, bounds,
+                              Compute{Op::add, 0, {add.destination, chosen}, add.destination});
       return *sum - erase(nodes, taken, at);
     }
     const bool in_place = other == Operand(where.destination);
     const auto* from = std::get_if<SlotRef>(&chosen);
     if (from != nullptr && from->slot == where.destination.slot) return std::nullopt;
     const auto taken = needed_by(nodes, where, at, at);
-    const auto reads_old = [&](std::size_t n) { return touches(nodes[n], where.destination.slot); };
-    if (!in_place && std::ranges::any_of(taken, reads_old)) return std::nullopt;
-    const auto source = [](const Operand& operand) {
-      return std::visit([](const auto& value) { return Move::Source(value); }, operand);
-    };
-    auto branch = branch_of(nodes, taken, bounds, span);
-    branch.held.push_back({{Move{where.destination, source(chosen)}, span}});
+    auto branch = branch_of(nodes, taken, at, bounds, Move{where.destination, source(chosen)});
+    if (!in_place && is_read_first(branch.held, where.destination.slot)) return std::nullopt;
     if (in_place) {
       nodes[at] = std::move(branch);
     } else {
@@ -257,11 +274,40 @@ class ClassBounder {
     return at - erase(nodes, taken, std::nullopt);
   }
 
-  static Node branch_of(const Nodes& nodes, const std::vector<std::size_t>& taken,
-                        const std::vector<DataBound>& bounds, const Span& span) {
-    Node result{{program::If{program::Disjunction{program::Conjunction{}}, bounds}, span}};
-    for (const auto n : taken) result.held.push_back(nodes[n]);
-    return result;
+  /// Within bounds what is computed for the choice at `at` alone, other choices by its condition as of one that holds, and an
+  /// instruction that takes it.
+  Node branch_of(const Nodes& nodes, const std::vector<std::size_t>& taken, std::size_t at,
+                 const std::vector<DataBound>& bounds, program::Action last) const {
+    const auto span = nodes[at].instruction.span;
+    Nodes held;
+    for (const auto n : taken) {
+      held.push_back(nodes[n]);
+      if (chooses_alike(nodes, n, at))
+        std::get<Compute>(held.back().instruction.action).operands[0] = Constant{1};
+    }
+    const auto* move = std::get_if<Move>(&last);
+    auto* made = held.empty() ? nullptr : std::get_if<Compute>(&held.back().instruction.action);
+    const bool adds = made != nullptr && made->op == Op::add;  // a sum's last instruction is its own
+    if (move != nullptr && made != nullptr && !adds && move->source == Move::Source(made->destination)) {
+      made->destination = move->destination;
+    } else {
+      held.push_back({{std::move(last), span}});
+    }
+    remove_unused(held, held.size() - 1);
+    return {{program::If{program::Disjunction{program::Conjunction{}}, bounds}, span}, std::move(held)};
+  }
+  static Move::Source source(const Operand& operand) {
+    return std::visit([](const auto& value) { return Move::Source(value); }, operand);
+  }
+
+  /// Tells whether the node at `n` is a choice by the condition of the one at `at`, after it.
+  static bool chooses_alike(const Nodes& nodes, std::size_t n, std::size_t at) {
+    const auto* one = action_at<Compute>(nodes, n);
+    const auto& other = std::get<Compute>(nodes[at].instruction.action);
+    if (one == nullptr || one->op != Op::where || one->indexed || one->operands[0] != other.operands[0])
+      return false;
+    const auto* condition = std::get_if<SlotRef>(&one->operands[0]);
+    return condition != nullptr && writer(nodes, *condition, n) == writer(nodes, *condition, at);
   }
 
   /// Erases nodes in ascending order, and another behind them. Returns how many.
@@ -324,7 +370,11 @@ class ClassBounder {
       const auto* move = std::get_if<Move>(&instruction.action);
       const bool changes = compute != nullptr && compute->indexed &&
                            (compute->op != Op::copy || compute->indexed->scatters);  // elements, or a sum
-      if ((compute == nullptr && move == nullptr) || changes || (compute != nullptr && may_fail(*compute)) ||
+      const bool is_certain =
+          compute != nullptr && compute->op == Op::where &&
+          std::holds_alternative<Constant>(compute->operands[0]);  // not by this condition
+      if ((compute == nullptr && move == nullptr) || changes || is_certain ||
+          (compute != nullptr && may_fail(*compute) && !is_guarded(nodes, *here, at)) ||
           (other != nullptr && writes(instruction, other->slot)))
         continue;
       if (!stays(nodes, *here, place, taken, at)) continue;
@@ -346,6 +396,33 @@ class ClassBounder {
            (compute.op == Op::power && !operators::is_floating(dtype(compute.destination)));
   }
 
+  /// Tells whether the index that is checked at `n` is one that never fails where the choice at `at` is not taken.
+  [[nodiscard]] static bool is_guarded(const Nodes& nodes, std::size_t n, std::size_t at) {
+    const auto& check = std::get<Compute>(nodes[n].instruction.action);
+    if (check.op != Op::normalize_index || check.indexed) return false;
+    const auto* index = std::get_if<SlotRef>(&check.operands[0]);
+    const auto made = index != nullptr ? writer(nodes, *index, n) : std::nullopt;
+    if (!made || !chooses_alike(nodes, *made, at)) return false;
+    const auto other =
+        constant_of(nodes, std::get<Compute>(nodes[*made].instruction.action).operands[2], *made);
+    const auto size = constant_of(nodes, check.operands[1], n);
+    return other && size && *other >= 0 && *other < *size;
+  }
+
+  /// The whole number that an operand read at `at` is in any case.
+  [[nodiscard]] static std::optional<std::int64_t> constant_of(const Nodes& nodes, const Operand& operand,
+                                                               std::size_t at) {
+    if (const auto* number = std::get_if<Constant>(&operand)) return number->integer();
+    const auto made = writer(nodes, std::get<SlotRef>(operand), at);
+    if (const auto* compute = action_at<Compute>(nodes, made))
+      return compute->op == Op::to_int64 && !compute->indexed
+                 ? constant_of(nodes, compute->operands[0], *made)
+                 : std::nullopt;
+    const auto* move = action_at<Move>(nodes, made);
+    const auto* number = move != nullptr ? std::get_if<Constant>(&move->source) : nullptr;
+    return number != nullptr ? constant_of(nodes, *number, *made) : std::nullopt;
+  }
+
   /// Tells whether the instruction at `from` does the same behind those up to `place`: none of them writes what it reads, nor
   /// touches what it writes, but those that go with it, and the choice at `at`.
   [[nodiscard]] static bool stays(const Nodes& nodes, std::size_t from, std::size_t place,
@@ -361,9 +438,9 @@ class ClassBounder {
     return result;
   }
 
-  /// Removes what computes values that nobody reads.
-  void remove_unused(Nodes& nodes) const {
-    for (std::size_t at = nodes.size(); at-- > 0;) {
+  /// Removes what computes values, before a place of a block, that nobody reads in it.
+  void remove_unused(Nodes& nodes, std::size_t end) const {
+    for (std::size_t at = end; at-- > 0;) {
       const auto* compute = action_at<Compute>(nodes, at);
       const auto* move = action_at<Move>(nodes, at);
       if (compute == nullptr && move == nullptr) continue;
@@ -374,8 +451,16 @@ class ClassBounder {
   }
   static bool is_read_after(const Nodes& nodes, SlotId slot, std::size_t at) {
     for (std::size_t n = at + 1; n < nodes.size(); ++n) {
-      if (reads_inside(nodes[n], slot)) return true;
+      if (reads(nodes[n].instruction, slot) || is_read_first(nodes[n].held, slot)) return true;
       if (writes(nodes[n].instruction, slot)) return false;
+    }
+    return false;
+  }
+  /// Tells whether a block may read what a slot holds before it.
+  static bool is_read_first(const Nodes& block, SlotId slot) {
+    for (const auto& node : block) {
+      if (reads(node.instruction, slot) || is_read_first(node.held, slot)) return true;
+      if (writes(node.instruction, slot)) return false;
     }
     return false;
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "code_tree.hpp"
+#include "interchange.hpp"
 
 namespace cyclotron::codegen {
 
@@ -102,6 +103,7 @@ class ClassIndexer {
     }
     variables_ = variables;
     for (std::size_t at = 0; at < nodes.size(); ++at) {
+      sink(nodes[at], variables);
       if (auto joined = join_rows(nodes[at], variables)) {
         nodes[at] = std::move(*joined);
         changed_ = true;
@@ -121,6 +123,29 @@ class ClassIndexer {
         nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(place), std::move(*found->number));
       at = static_cast<std::size_t>(-1);  // the loop may have another, and places have changed
     }
+  }
+
+  /// Takes the loop of a table's elements into those of the numbers, where it can be left out there: `for j: for i:` as
+  /// `for i: for j:`, each number with all elements.
+  void sink(Node& node, std::size_t variables) {
+    auto inner = interchanged(node, variables, local_);
+    if (!inner) return;
+    const bool changed = changed_;
+    auto slots = slots_;
+    index(inner->held, variables + 1);
+    variables_ = variables;
+    if (depth(*inner) < depth(node)) {
+      node = std::move(*inner);
+      return;
+    }
+    changed_ = changed;
+    slots_ = std::move(slots);
+  }
+  /// Of the loops in each other.
+  static std::size_t depth(const Node& node) {
+    std::size_t most = 0;
+    for (const auto& held : node.held) most = std::max(most, depth(held));
+    return most + (std::holds_alternative<Loop>(node.instruction.action) ? 1 : 0);
   }
 
   /// Joins instructions that read elements with those next to them, and with their loops over rows.

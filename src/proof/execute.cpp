@@ -363,6 +363,8 @@ class Executor {
     const std::size_t arity = compute.operands.size();
     CYC_CHECK(arity <= operands.size());
     for (std::size_t i = 0; i < arity; ++i) operands[i] = operand(compute.operands[i], arguments[1 + i]);
+    if (within_ != no_term && compute.op == Op::where && operands[0] == terms_.constant({1, 0, 0}))
+      operands[0] = within_;  // which holds here
     TermId result = no_term;
     try {
       result = terms_.apply(compute.op, compute.flags, std::span(operands.data(), arity));

@@ -160,6 +160,8 @@ std::vector<TermId> TermTable::choices(TermId sum) const {
 
 TermId TermTable::literal(Op op, Flags flags, std::span<const TermId> given) {
   CYC_CHECK(given.size() <= most_operands);
+  if (op == Op::greater) return literal(Op::less, flags, std::array{given[1], given[0]});
+  if (op == Op::less_equal) return literal(Op::greater_equal, flags, std::array{given[1], given[0]});
   if (op == Op::add && nodes_[given[1]].kind == Kind::apply && nodes_[given[1]].op == Op::add) {
     TermId total = given[0];
     const auto terms = choices(given[1]);

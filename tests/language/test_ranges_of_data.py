@@ -152,13 +152,105 @@ def test_bounds_that_are_no_whole_numbers_and_steps_of_data_are_refused():
 
 
 def test_rows_take_as_long_as_they_are():
-    arguments = VALUES, X
-    cycles = [
-        cy.run(cy.kernel(sparse_product).compile(starts, COLUMNS, *arguments), backend="sim").cycles
-        for starts in (np.zeros(5, int), STARTS)
-    ]
-    many = cy.kernel(sparse_product).compile(STARTS, np.append(COLUMNS, [0] * 60), np.ones(66), X)
-    assert cycles[0] < cycles[1] == cy.run(many, backend="sim").cycles
+    def cycles(starts, columns, values):
+        program = cy.kernel(sparse_product).compile(starts, columns, values, X, schedule=cy.Schedule())
+        return cy.run(program, backend="sim").cycles
+
+    empty, some = (cycles(starts, COLUMNS, VALUES) for starts in (np.zeros(5, int), STARTS))
+    assert empty + 20 < some  # the first iterations are compared one by one
+    loads = 60 * 2  # of the first row
+    assert some <= cycles(STARTS, np.append(COLUMNS, [0] * 60), np.ones(66)) <= some + loads
+
+
+def test_rows_on_pes_of_their_own_take_as_long_as_the_longest():
+    starts = np.arange(0, 65, 4)
+    arguments = starts, np.arange(64) % 4, np.arange(64.0), X
+    schedule = cy.Schedule().space("i").prefetch("values").prefetch("columns").prefetch("x")
+    program = cy.kernel(sparse_product).compile(*arguments, schedule=schedule)
+    result = cy.run(program, backend="sim")
+    assert program.grid == (16,)
+    assert cy.prove(program)
+    assert result.cycles <= 20 + 2 * 12 + 4 * 10
+    np.testing.assert_array_equal(result.output, sparse_product(*arguments))
+    assert np.array_equal(cy.run(program, backend="local").output, result.output)
+
+
+@pytest.mark.parametrize("backend", ["sim", "local"])
+@pytest.mark.parametrize(
+    ("starts", "message"),
+    [([0, 2, 5, 7, 6], "the index 6 is outside of an axis of 6"), ([-1, 2, 5, 6, 6], "begins at -1")],
+)
+def test_ranges_stay_inside_of_what_they_read(backend, starts, message):
+    kernel = cy.kernel(sparse_product)
+    program = kernel.compile(STARTS, COLUMNS, VALUES, X)
+    with pytest.raises(cy.ExecutionError, match=f"{message}.*CYC701"):
+        cy.run(program, np.array(starts), COLUMNS, VALUES, X, backend=backend)
+
+
+def largest(starts, columns, values, x):
+    y = np.zeros(len(starts) - 1)
+    for i in range(len(starts) - 1):
+        most = -1.0
+        for k in range(starts[i], starts[i + 1]):
+            if values[k] > most:
+                most = values[k]
+        y[i] = most
+    return y
+
+
+def counted(starts, columns, values, x):
+    y = np.zeros(4, dtype=int)
+    for i in range(len(starts) - 1):
+        first = starts[i]
+        for k in range(first, min(starts[i + 1], 5)):
+            if columns[k] > 0 and values[k] > 1:
+                y[columns[k]] += k
+    return y
+
+
+def at_other_places(starts, columns, values, x):
+    y = np.zeros(3)
+    for k in range(starts[1], starts[3]):
+        if values[k] > 2.9:
+            y[k - 2] = values[k - 1]
+    return y
+
+
+def from_what_is_computed(starts, columns, values, x):
+    y = np.zeros(4)
+    for i in range(4):
+        for k in range(columns[i] - 1, columns[i] + 1):
+            y[i] += values[k]
+    return y
+
+
+def changed_in_place(starts, columns, values, x):
+    for k in range(starts[1], starts[3]):
+        values[k] = values[k] * 2 + x[columns[k]]
+    return values
+
+
+def of_rows(starts, columns, values, x):
+    y = np.zeros(3)
+    for i in range(3):
+        row = values[: 2 * i + 2]
+        for k in range(columns[i]):
+            y[i] += row[k] * values[k]
+    return y
+
+
+@pytest.mark.parametrize(
+    "function", [largest, counted, at_other_places, from_what_is_computed, changed_in_place, of_rows]
+)
+@pytest.mark.parametrize("machine", [None, cy.Machine(grid=(2,))], ids=["no machine", "two PEs"])
+def test_what_ranges_do(function, machine):
+    arguments = STARTS, COLUMNS, VALUES, X
+    program = cy.kernel(function).compile(*arguments, machine=machine)
+    expected = function(*(one.copy() for one in arguments))
+    for backend in ("sim", "local"):
+        output = cy.run(program, backend=backend).output
+        np.testing.assert_array_equal(output, expected)
+        assert output.dtype == expected.dtype
 
 
 def test_a_function_that_loops_between_data_is_refused():

@@ -499,3 +499,34 @@ def test_what_a_condition_puts_is_proven(kernel: cy.Kernel) -> None:
         np.testing.assert_array_equal(
             cy.run(program, *given, backend="sim").output, kernel.reference(y.copy(), *given[1:])
         )
+
+
+@cy.kernel
+def rows_of_a_table(x, n, a):
+    y = cy.zeros(n.shape[0])
+    for i in range(n.shape[0]):
+        for k in range(n.shape[1]):
+            y[i] += a[i, k] * x[n[i, k]]
+    return y
+
+
+@pytest.mark.parametrize("length", [16, 256])
+def test_blocks_of_rows_take_the_same_time_of_any_table(length: int) -> None:
+    rng = np.random.default_rng(7)
+    x, n, a = rng.random(length), rng.integers(0, length, (64, 3)), rng.random((64, 3))
+    schedule = cy.Schedule().space("i").prefetch("x")
+    program = rows_of_a_table.compile(x, n, a, schedule=schedule, machine=cy.Machine(grid=(8,)))
+    result = cy.run(program, backend="sim")
+    assert cy.prove(program)
+    assert result.cycles <= 8 * 3 * 8 + 8
+    np.testing.assert_array_equal(result.output, rows_of_a_table.reference(x, n, a))
+
+
+def test_blocks_of_pictures_without_a_schedule() -> None:
+    rng = np.random.default_rng(8)
+    table, picture = rng.random(256), rng.integers(0, 256, (16, 16))
+    program = gather.compile(table, picture, machine=cy.Machine(grid=(8, 8)))
+    result = cy.run(program, backend="sim")
+    assert program.grid == (8, 8)
+    assert result.cycles <= 10 * 4
+    np.testing.assert_array_equal(result.output, table[picture])

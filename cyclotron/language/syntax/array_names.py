@@ -55,15 +55,15 @@ class ArrayNames:
         self._data: set[str] = set()  # are assigned somewhere what may be of data
         self._index_names: dict[str, str] = {}  # of the open loops
         tree = _with_own_indices(source.node)
-        stores = [pair for node in walk(tree) for pair in _stores(node)]
+        assigned = [pair for node in walk(tree) for pair in stores(node)]
         size = -1
         while size != (size := len(self._data)):
-            self._data |= {name for name, value in stores if value is None or self.reads_data(value)}
+            self._data |= {name for name, value in assigned if value is None or self.reads_data(value)}
         self._counts = self._told_by_data(tree)  # are computed of elements of arrays
         size = -1
         while size != (size := len(self._counts)):
             self._counts |= {
-                name for name, value in stores if value is not None and self.reads_elements(value)
+                name for name, value in assigned if value is not None and self.reads_elements(value)
             }
         self._filled = {name for node in walk(source.node) for name in self._filled_by(node)}
         recorded = [node for node in walk(source.node) if isinstance(node, (ast.For, ast.While, ast.If))]
@@ -76,15 +76,15 @@ class ArrayNames:
         """The names that loops take of arrays, and those of which conditions on data choose the value."""
         names: set[str] = set()
         assigned = collections.Counter(
-            name for node in walk(tree) if isinstance(node, ast.Assign) for name, _ in _stores(node)
+            name for node in walk(tree) if isinstance(node, ast.Assign) for name, _ in stores(node)
         )
         for node in walk(tree):
             if isinstance(node, (ast.If, ast.While)) and self.reads_data(node.test):
                 parts = [*walk(node)]
                 names |= {
-                    name for part in parts if isinstance(part, ast.AugAssign) for name, _ in _stores(part)
+                    name for part in parts if isinstance(part, ast.AugAssign) for name, _ in stores(part)
                 }
-                own = [name for part in parts if isinstance(part, ast.Assign) for name, _ in _stores(part)]
+                own = [name for part in parts if isinstance(part, ast.Assign) for name, _ in stores(part)]
                 names |= {name for name in own if isinstance(node, ast.If) and assigned[name] > 1}
             elif isinstance(node, ast.For) and self.reads_data(node.iter):
                 function = self._source.meaning(node.iter.func) if isinstance(node.iter, ast.Call) else None
@@ -339,7 +339,7 @@ def _with_own_indices(function: ast.FunctionDef) -> ast.FunctionDef:
     return tree
 
 
-def _stores(node: ast.AST) -> list[tuple[str, ast.expr | None]]:
+def stores(node: ast.AST) -> list[tuple[str, ast.expr | None]]:
     """The names that a statement assigns, each with the value; None for arrays of which it assigns a part."""
     if isinstance(node, ast.Assign):
         targets, value = node.targets, node.value
@@ -375,7 +375,7 @@ def _changed_by(node: ast.AST) -> list[str]:
     """The names of arrays that a statement changes, all or in part."""
     if not isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)):
         return []
-    return [name for name, value in _stores(node) if value is None or isinstance(node, ast.AugAssign)]
+    return [name for name, value in stores(node) if value is None or isinstance(node, ast.AugAssign)]
 
 
 def _is_over_list(node: ast.AST) -> bool:

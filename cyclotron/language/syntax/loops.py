@@ -15,6 +15,7 @@ from cyclotron.language.syntax.items import Items, Replaced, is_container, items
 from cyclotron.language.syntax.jumps import is_break, jumps, without_continue
 from cyclotron.language.syntax.loop_sums import loop_sums
 from cyclotron.language.syntax.names import assigned_names
+from cyclotron.language.syntax.ranges_of_data import over_places
 from cyclotron.language.syntax.rewrite_state import EarlyExit, RewriteState
 from cyclotron.language.syntax.source import MISSING, managers
 from cyclotron.language.syntax.trees import (
@@ -197,11 +198,11 @@ def _over_arrays(state: RewriteState, node: ast.For, taken: Sequence[Items]) -> 
     return [*first, *_over_range(state, ranged)]
 
 
-def _over_range(state: RewriteState, node: ast.For) -> list[ast.stmt]:
+def _over_range(state: RewriteState, node: ast.For, *, sums_apart: bool = True) -> list[ast.stmt]:
     """A loop over a range, or the sums that it is."""
     index, bounds = _range_of(state, node)
     node = state.arrays.with_updates(node)
-    sums = _local_sums(state, node, index, bounds)
+    sums = _local_sums(state, node, index, bounds) if sums_apart else None
     if sums is not None:
         state.names.leave_loop([ast.copy_location(name(index), node.target)])
         return sums
@@ -221,6 +222,9 @@ def _between_data(state: RewriteState, node: ast.For) -> list[ast.stmt]:
         return _over_range(state, node)  # which refuses it
     start = bounds[0] if len(bounds) > 1 else ast.Constant(0)
     stop = bounds[0] if len(bounds) == 1 else bounds[1]
+    bounded = over_places(state, node, start, stop) if step == 1 else None
+    if bounded is not None:
+        return [*state.block([bounded[0]]), *_over_range(state, bounded[1], sums_apart=False)]
     at, end = state.unused(f"{index}_at"), state.unused(f"{index}_end")
     first = [
         ast.Assign([name(one, store=True)], call(state.il, "bound", [copied(bound)]))

@@ -7,18 +7,23 @@ from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any
 
+import numpy as np
+
+from cyclotron.language.trace.assign import new_array
 from cyclotron.language.trace.statement import Scope, region_of
 from cyclotron.language.trace.trace import active_trace
 from cyclotron.language.values import dispatch
 from cyclotron.language.values.affine import Affine, Constraint, Index, Region, affine
-from cyclotron.language.values.array import SymbolicArray
+from cyclotron.language.values.array import LazyArray, SymbolicArray
 from cyclotron.language.values.condition import Condition, Extremum, OfIndices, Piecewise, nonzero, not_affine
 from cyclotron.language.values.condition import condition as condition_of
 from cyclotron.language.values.host_arrays import captured
-from cyclotron.language.values.nodes import Element, retyped
-from cyclotron.language.values.operations import element, whole_number
+from cyclotron.language.values.nodes import Constant, Element, retyped
+from cyclotron.language.values.operations import apply, element, whole_number
+from cyclotron.language.values.operations import where as chosen
 from cyclotron.language.values.region import is_empty
 from cyclotron.language.values.scalar_type import ScalarType
+from cyclotron.language.values.scalars import explicit_cast
 from cyclotron.language.values.source_span import trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
 from cyclotron.support.errors import CyclotronError, InternalError
@@ -276,6 +281,36 @@ def bound(value: Any) -> Any:
         f"a bound of a range is {what}, not a whole number",
         help='convert it, e.g. `int(x[i])` or `n.astype("int64")`',
     )
+
+
+def places(name: str, start: Any, stop: Any, *axes: tuple[Any, int]) -> tuple[Any, Any, Any]:
+    """``first, last, n = il.places("k", row[i], row[i + 1], (values, 0))``: the places of axes in a range.
+
+    These are ``first <= k < last`` of ``0 <= k < n``, all those of the shortest axis. When the program runs,
+    a range that begins before them or ends behind them is an `ExecutionError` (CYC701).
+    """
+    shapes = [(getattr(array, "shape", ()), axis) for array, axis in axes]
+    sizes = [affine(shape[axis]) for shape, axis in shapes if axis < len(shape)]
+    forms = [form for form in sizes if form is not None]
+    is_known = not any(form.terms for form in forms)
+    count = min((form.constant for form in forms), default=1) if is_known else Extremum(False, tuple(forms))
+    size = explicit_cast(element(count), "int64")
+    first, end = (explicit_cast(element(bound(one)), "int64") for one in (start, stop))
+    some = apply("less", first, end)
+    if not isinstance(first, Constant):
+        inside = chosen(some, first, np.int64(0))
+        first = apply("normalize_index", inside, size, flags=("checked",))
+    last = apply("normalize_index", apply("subtract", end, np.int64(1)), size)
+    last = chosen(some, apply("add", last, np.int64(1)), np.int64(0))
+    return _kept(first, f"{name}_first"), _kept(last, f"{name}_last"), count
+
+
+def _kept(value: Element, name: str) -> Any:
+    """A number in an array of its own."""
+    if isinstance(value, Constant):
+        return value.value
+    array = LazyArray((), value.dtype, lambda _: value, ())
+    return new_array(array, name)
 
 
 def _constant_step(index: Index, step: object) -> int:

@@ -11,14 +11,6 @@ namespace cyclotron::runtime {
 
 namespace {
 
-std::int64_t coefficient(const Code& code, const Form& form, std::uint32_t variable) {
-  for (std::uint32_t t = 0; t < form.count; ++t) {
-    const Term& term = code.terms[form.first + t];
-    if (term.variable == variable) return term.coefficient;
-  }
-  return 0;
-}
-
 /// Iterations until `element`, in a circular buffer of `modulus` places, goes round, if it moves by so
 /// much in each.
 std::int64_t iterations_around(std::int64_t element, std::int64_t by, std::int64_t modulus) {

@@ -56,6 +56,13 @@ class Decoder {
   }
 
  private:
+  /// Of a loop that holds an if within bounds of numbers and nothing else those bounds; else none.
+  [[nodiscard]] Range bounds_of_all(std::size_t opener, std::size_t end) const {
+    const Step& branch = code_.steps[opener + 1];
+    const bool alone = branch.kind == Step::Kind::branch && branch.target == end;
+    return alone ? branch.upper : Range{};
+  }
+
   void mark_calls() {
     if (!program::uses_controller(program_)) return;
     for (const auto& procedure : program::procedures(pe_class_))
@@ -293,6 +300,7 @@ class Decoder {
                 .variable = opening.variable,
                 .target = static_cast<std::uint32_t>(opener + 1),
                 .step = opening.step};
+      code_.steps[opener].operands = code_.steps[here].operands = bounds_of_all(opener, here);
       auto bodies = bodies_between(program_, code_, opener, here);
       if (!bodies.empty())
         code_.steps[opener].body = code_.steps[here].body = static_cast<std::uint32_t>(code_.bodies.size());
@@ -494,6 +502,14 @@ std::int64_t upper_limit(const Code& code, Range range, const std::int64_t* vari
     result = std::min(result, limit.divisor == 1 ? value : floor_divide(value, limit.divisor));
   }
   return result;
+}
+
+std::int64_t coefficient(const Code& code, const Form& form, std::uint32_t variable) {
+  for (std::uint32_t t = 0; t < form.count; ++t) {
+    const Term& term = code.terms[form.first + t];
+    if (term.variable == variable) return term.coefficient;
+  }
+  return 0;
 }
 
 bool holds(const Code& code, Range conjunctions, const std::int64_t* variables) {

@@ -146,7 +146,9 @@ struct Step {
   std::uint32_t plan = 0;        ///< Of an exit.
   std::uint32_t port = 0;        ///< In the class's ports.
   std::uint32_t body = no_body;  ///< Of a loop and its repeat: in `bodies`.
-  Range operands{};              ///< Sources of a compute or move; index forms of a load or store.
+  /// Sources of a compute or move; index forms of a load or store; of a loop and its repeat the numbers, in `Code::within`,
+  /// without whose bounds an iteration does nothing.
+  Range operands{};
   Range lower{}, upper{};  ///< Limits of a loop or broadcast; conjunctions of a branch, and its `within`.
   std::int64_t step = 1;
   std::int64_t cycles = 0;
@@ -241,6 +243,9 @@ struct Code {
   }
   return static_cast<std::int64_t>(value);
 }
+
+/// Of a variable in a form; 0 where that does not name it.
+[[nodiscard]] std::int64_t coefficient(const Code& code, const Form& form, std::uint32_t variable);
 
 /// The element of its slot.
 [[nodiscard]] inline std::int64_t evaluate(const Code& code, const SlotAccess& access,

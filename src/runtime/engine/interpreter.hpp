@@ -104,10 +104,11 @@ class Interpreter {
       }
       switch (step.kind) {
         case Step::Kind::loop:
-          if (open_loop(pe, step)) run_body(pe, step, budget, executed);
+          if (open_loop(pe, step) && skip_iterations(pe, step, step)) run_body(pe, step, budget, executed);
           continue;
         case Step::Kind::repeat:
-          if (next_iteration(pe, step)) run_body(pe, step, budget, executed);
+          if (next_iteration(pe, step) && skip_iterations(pe, step, all[step.target - 1]))
+            run_body(pe, step, budget, executed);
           continue;
         case Step::Kind::branch:
           counter = holds(code, step.lower, pe.variables) && is_within(pe, step) ? counter + 1 : step.target;
@@ -172,12 +173,42 @@ class Interpreter {
     if constexpr (!Host::functional) return true;
     for (std::uint32_t n = 0; n < branch.upper.count; ++n) {
       const NumberLimit& limit = pe.code->within[branch.upper.first + n];
-      const SlotAccess& access = pe.code->accesses[limit.number];
-      std::int64_t number = 0;
-      std::memcpy(&number, numbers(pe, access, element(pe, access)), sizeof number);
-      if ((evaluate(*pe.code, limit.form, pe.variables) < number) != limit.last) return false;
+      if ((evaluate(*pe.code, limit.form, pe.variables) < number_of(pe, limit)) != limit.last) return false;
     }
     return true;
+  }
+
+  /// Goes on to the first iteration that bounds of numbers leave, where the others do nothing. False where there is none; the
+  /// PE is past the loop then.
+  [[gnu::always_inline]] bool skip_iterations(Pe& pe, const Step& step, const Step& loop) const {
+    if constexpr (!Host::functional) return true;
+    return step.operands.count == 0 || find_iteration(pe, loop);
+  }
+  bool find_iteration(Pe& pe, const Step& loop) const {
+    std::int64_t& variable = pe.variables[loop.variable];
+    for (std::uint32_t n = 0; n < loop.operands.count; ++n) {
+      const NumberLimit& limit = pe.code->within[loop.operands.first + n];
+      const std::int64_t number = number_of(pe, limit);
+      const std::int64_t place = evaluate(*pe.code, limit.form, pe.variables);
+      if ((place < number) == limit.last) continue;
+      const auto step = static_cast<std::uint64_t>(loop.step);
+      const auto ahead =
+          (static_cast<std::uint64_t>(number) - static_cast<std::uint64_t>(place) - 1) / step + 1;
+      const auto left =
+          static_cast<std::uint64_t>(pe.limits[loop.variable]) - static_cast<std::uint64_t>(variable);
+      if (limit.last || coefficient(*pe.code, limit.form, loop.variable) == 0 || ahead > left / step) {
+        pe.counter = loop.target;
+        return false;
+      }
+      variable += static_cast<std::int64_t>(ahead * step);
+    }
+    return true;
+  }
+  [[nodiscard]] std::int64_t number_of(const Pe& pe, const NumberLimit& limit) const {
+    const SlotAccess& access = pe.code->accesses[limit.number];
+    std::int64_t number = 0;
+    std::memcpy(&number, numbers(pe, access, element(pe, access)), sizeof number);
+    return number;
   }
 
   /// False where the loop is done.

@@ -67,16 +67,14 @@ TEST(BoundIterations, ComputeWhatIsChosenWithinThem) {
             "  for j = 1 .. 6\n"
             "    [i]_y[j] ← [i]_x[j]\n"
             "    if j < [i]_number\n"
-            "      [i]_twice ← [i]_x[j] · 2\n"
-            "      [i]_y[j] ← [i]_twice\n");
+            "      [i]_y[j] ← [i]_x[j] · 2\n");
 }
 
 TEST(BoundIterations, LeaveWhatIsChangedInPlace) {
   EXPECT_EQ(bounded(choice(compared(), is_below, slot(y, j()))),
             "  for j = 1 .. 6\n"
             "    if j < [i]_number\n"
-            "      [i]_twice ← [i]_x[j] · 2\n"
-            "      [i]_y[j] ← [i]_twice\n");
+            "      [i]_y[j] ← [i]_x[j] · 2\n");
 }
 
 TEST(BoundIterations, MayHaveTwoEnds) {
@@ -88,8 +86,7 @@ TEST(BoundIterations, MayHaveTwoEnds) {
             "  for j = 1 .. 6\n"
             "    [i]_y[j] ← 0\n"
             "    if j < [i]_number and j + 1 ≥ [i]_start\n"
-            "      [i]_twice ← [i]_x[j] · 2\n"
-            "      [i]_y[j] ← [i]_twice\n");
+            "      [i]_y[j] ← [i]_x[j] · 2\n");
 }
 
 TEST(BoundIterations, AddNothingElsewhere) {
@@ -124,8 +121,7 @@ TEST(BoundIterations, AreComputedBeforeTheLoops) {
             "  for j = 1 .. 6\n"
             "    for k = 0 .. 3\n"
             "      if k < [i]_shifted\n"
-            "        [i]_twice ← [i]_x[j] · 2\n"
-            "        [i]_y[j] ← [i]_twice\n");
+            "        [i]_y[j] ← [i]_x[j] · 2\n");
 }
 
 TEST(BoundIterations, AreNotComputedWhereTheirNumberMayBeNone) {
@@ -205,6 +201,46 @@ TEST(BoundIterations, KeepAValueThatTheOtherChoiceNeeds) {
             "    if j < [i]_number\n"
             "      [i]_term ← [i]_twice + 1\n"
             "      [i]_y[j] ← [i]_term\n");
+}
+
+TEST(BoundIterations, MayHaveTheNumberFirst) {
+  auto program = loop();
+  add(program, Move{slot(place), j()});
+  apply(program, Op::greater, {slot(number), slot(place)}, slot(is_below));
+  apply(program, Op::less_equal, {slot(start), slot(place)}, slot(is_above));
+  apply(program, Op::logical_and, {slot(is_below), slot(is_above)}, slot(both));
+  EXPECT_EQ(bounded(choice(program, both, slot(y, j()))),
+            "  for j = 1 .. 6\n"
+            "    if j < [i]_number and j ≥ [i]_start\n"
+            "      [i]_y[j] ← [i]_x[j] · 2\n");
+  program = loop();  // `j <= number` is no bound
+  add(program, Move{slot(place), j()});
+  apply(program, Op::greater_equal, {slot(number), slot(place)}, slot(is_below));
+  expect_unchanged(choice(program, is_below, slot(y, j())));
+}
+
+/// y[j] = where(condition, shifted, y[j]), with `shifted` the index that `place` is chosen as, or `other`.
+Program guarded(std::size_t condition, double other) {
+  auto program = compared();
+  apply(program, Op::where, {slot(condition), slot(start), Constant{other}}, slot(place));
+  apply(program, Op::normalize_index, {slot(place), Constant{8.0}}, slot(shifted));
+  apply(program, Op::where, {slot(is_below), slot(shifted), slot(number)}, slot(place));
+  add(program, Move{slot(start), slot(place)});
+  add(program, End{});
+  return program;
+}
+
+TEST(BoundIterations, TakeAnIndexThatElsewhereIsOne) {
+  EXPECT_EQ(bounded(guarded(is_below, 0)),
+            "  for j = 1 .. 6\n"
+            "    [i]_place ← [i]_number\n"
+            "    if j < [i]_number\n"
+            "      [i]_place ← where(1, [i]_start, 0)\n"
+            "      [i]_place ← normalize_index([i]_place, 8)\n"
+            "    [i]_start ← [i]_place\n");
+  const auto stays = "    [i]_shifted ← normalize_index([i]_place, 8)\n";
+  EXPECT_NE(bounded(guarded(is_below, 8)).find(stays), std::string::npos);  // which is none
+  EXPECT_NE(bounded(guarded(is_above, 0)).find(stays), std::string::npos);  // chosen by another condition
 }
 
 }  // namespace

@@ -243,5 +243,37 @@ TEST(IndexSelections, AFlagMayLeaveWhatIsOverwritten) {
   EXPECT_EQ(index_selections(overwritten(true)), overwritten(true));
 }
 
+/// For j = 1 .. 6, for k = 0 .. 3: sum[at] += where(number[number_at] == j, table[j], nothing).
+Program nest(const Affine& at, const Affine& number_at) {
+  Program program = selection();
+  auto& pe_class = program.classes[0];
+  for (const auto id : {number, sum}) pe_class.slots[id].count = 16;
+  pe_class.code.clear();
+  add(pe_class, Loop{"j", {{constant(1)}}, {{constant(6)}}});
+  add(pe_class, Loop{"k", {{constant(0)}}, {{constant(3)}}});
+  add(pe_class, Move{slot(place), j()});
+  add(pe_class, Compute{Op::equal, 0, {slot(number, number_at), slot(place)}, slot(found)});
+  add(pe_class, Compute{Op::where, 0, {slot(found), slot(table, j()), Constant{-0.0}}, slot(term)});
+  add(pe_class, Compute{Op::add, 0, {slot(sum, at), slot(term)}, slot(sum, at)});
+  add(pe_class, End{});
+  add(pe_class, End{});
+  return program;
+}
+
+TEST(IndexSelections, LoopsOfSeveralNumbersGoOutside) {
+  const Affine k{{0, 0, 1}, 0}, second{{0, 0, 2}, 1};
+  const auto program = index_selections(nest(second, k));
+  EXPECT_EQ(to_string(program, program.classes[0]),
+            "\n"
+            "  for k = 0 .. 3\n"
+            "    [i]_sum[2*k+1] ← [i]_sum[2*k+1] + [i]_table[1+([i]_number[k]-1)]   where 1 <= [i]_number[k] "
+            "<= 6\n");
+  const Affine both{{0, 1, 1}, 0};  // elements that several iterations of both loops change, or all of one
+  for (const auto& at : {both, constant(2), j()}) {
+    const auto other = nest(at, k);
+    EXPECT_EQ(index_selections(other), other);
+  }
+}
+
 }  // namespace
 }  // namespace cyclotron::codegen

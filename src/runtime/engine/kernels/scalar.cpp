@@ -100,6 +100,13 @@ T checked_logarithm(T a) {
   if (!(a <= 0)) return std::log(a);
   throw KernelFailure{"CYC701", "log of a number that is not positive", "use cy.log, or check the data"};
 }
+template <class T>
+T first_place(T place, T size) {
+  if (place >= 0) return normalize_index(place, size);
+  throw KernelFailure{"CYC701", "a loop over a range that data tell begins at " + std::to_string(place),
+                      "it runs over the elements of an axis from 0 on; count from 0 to the length, and take "
+                      "`x[start + k]`"};
+}
 
 /// Operators that have no result where Python has none; null for all others.
 template <class T>
@@ -114,6 +121,9 @@ ScalarKernel checked(Op op) {
   if constexpr (is_real<T> || is_integer<T>) {
     if (op == Op::floor_divide) return binary<T, checked_floor_quotient<T>>;
     if (op == Op::remainder) return binary<T, checked_remainder<T>>;
+  }
+  if constexpr (is_integer<T> && std::is_signed_v<T>) {
+    if (op == Op::normalize_index) return binary<T, first_place<T>>;
   }
   return nullptr;
 }

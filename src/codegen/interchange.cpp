@@ -1,0 +1,136 @@
+#include "interchange.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace cyclotron::codegen {
+
+namespace {
+
+using program::Affine;
+using program::Compute;
+using program::Loop;
+using program::Move;
+using program::SlotRef;
+
+/// A loop and those inside it: their variables have these many values.
+struct Nest {
+  std::vector<std::int64_t> extents;
+  Nodes body;
+};
+
+bool is_constant(const Affine& form) {
+  return std::ranges::all_of(form.coefficients, [](std::int64_t one) { return one == 0; });
+}
+
+/// The nest of loops, each alone in the one around, with constant bounds and steps of 1; none of others.
+std::optional<Nest> nest_of(const Node& node) {
+  Nest result;
+  for (const Node* inner = &node;; inner = &inner->held.front()) {
+    const auto* loop = std::get_if<Loop>(&inner->instruction.action);
+    if (loop == nullptr || loop->step != 1 || loop->lower.size() != 1 || loop->upper.size() != 1)
+      return std::nullopt;
+    const auto &low = loop->lower[0], &high = loop->upper[0];
+    std::int64_t extent = 0;
+    if (low.divisor != 1 || high.divisor != 1 || !is_constant(low.numerator) ||
+        !is_constant(high.numerator) ||
+        __builtin_sub_overflow(high.numerator.constant, low.numerator.constant, &extent))
+      return std::nullopt;
+    result.extents.push_back(extent);
+    if (inner->held.size() == 1 && std::holds_alternative<Loop>(inner->held[0].instruction.action)) continue;
+    if (std::ranges::any_of(inner->held, &Node::is_control)) return std::nullopt;
+    result.body = inner->held;
+    return result;
+  }
+}
+
+/// Tells whether an element is another one in each iteration of loops whose variables begin at `first`, of values that end
+/// `extents` behind their beginning.
+bool is_another(const SlotRef& reference, std::size_t first, const std::vector<std::int64_t>& extents) {
+  if (reference.wrap.modulus != 0) return false;
+  std::vector<std::pair<std::int64_t, std::int64_t>> steps;
+  for (std::size_t n = 0; n < extents.size(); ++n) {
+    const auto step = coefficient(reference.index, first + n);
+    if (step <= 0 && extents[n] > 0) return false;
+    if (extents[n] > 0) steps.emplace_back(step, extents[n]);
+  }
+  std::ranges::sort(steps);
+  std::int64_t reach = 0;
+  for (const auto& [step, extent] : steps) {
+    std::int64_t farther = 0;
+    if (step <= reach || __builtin_mul_overflow(step, extent, &farther) ||
+        __builtin_add_overflow(reach, farther, &reach))
+      return false;
+  }
+  return true;
+}
+
+void exchange(Affine& form, std::size_t variable) {
+  const auto one = coefficient(form, variable), other = coefficient(form, variable + 1);
+  if (one == other) return;
+  if (form.coefficients.size() < variable + 2) form.coefficients.resize(variable + 2, 0);
+  form.coefficients[variable] = other;
+  form.coefficients[variable + 1] = one;
+  while (!form.coefficients.empty() && form.coefficients.back() == 0) form.coefficients.pop_back();
+}
+void exchange(SlotRef& reference, std::size_t variable) {
+  exchange(reference.index, variable);
+  exchange(reference.wrap.form, variable);
+}
+
+/// In all that a nest holds, the two variables with each other.
+void exchange(Nodes& nodes, std::size_t variable) {
+  for (auto& node : nodes) {
+    exchange(node.held, variable);
+    if (auto* move = std::get_if<Move>(&node.instruction.action)) {
+      exchange(move->destination, variable);
+      if (auto* source = std::get_if<SlotRef>(&move->source)) exchange(*source, variable);
+      if (auto* form = std::get_if<Affine>(&move->source)) exchange(*form, variable);
+    } else if (auto* compute = std::get_if<Compute>(&node.instruction.action)) {
+      exchange(compute->destination, variable);
+      for (auto& operand : compute->operands) {
+        if (auto* source = std::get_if<SlotRef>(&operand)) exchange(*source, variable);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<Node> interchanged(const Node& loop, std::size_t variable, const std::set<std::size_t>& local) {
+  if (loop.held.size() != 1) return std::nullopt;
+  const auto nest = nest_of(loop);
+  if (!nest || nest->extents.size() < 2) return std::nullopt;
+  const std::vector inner(nest->extents.begin() + 1, nest->extents.end());
+  for (const auto& node : nest->body) {
+    const auto* compute = std::get_if<Compute>(&node.instruction.action);
+    if ((compute == nullptr && !std::holds_alternative<Move>(node.instruction.action)) ||
+        (compute != nullptr && compute->indexed))
+      return std::nullopt;
+    bool keeps = true;
+    each_reference(
+        node.instruction, [](const SlotRef&) {},
+        [&](const SlotRef& to) {
+          if (local.contains(to.slot.index())) return;
+          keeps = is_another(to, variable + 1, inner) && !depends_on(to, variable);
+          for (const auto& other : nest->body) {  // which names no other element of it
+            const auto uses = [&](const SlotRef& one) {
+              keeps = keeps && (one.slot != to.slot || one == to);
+            };
+            each_reference(other.instruction, uses, uses);
+          }
+        });
+    if (!keeps) return std::nullopt;
+  }
+  Node result = loop.held[0], moved = loop;
+  moved.held = std::move(result.held);
+  exchange(moved.held, variable);
+  result.held = {std::move(moved)};
+  return result;
+}
+
+}  // namespace cyclotron::codegen
