@@ -91,7 +91,7 @@ MEANINGS: Mapping[str, str] = {
     "logspace": "write `10.0 ** cy.linspace(start, stop, n)`",
     "fromiter": "pass the numbers to the kernel as an argument",
     "matrix": "use arrays and `@`",
-    "rot90": "write `cy.flip(A.T, axis=0)`",
+    "rot90": "write `cy.flip(A.T, axis=0)` for a quarter turn, `cy.flip(A)` for a half one",
     "flipud": "write `x[::-1]`, or `cy.flip(x, axis=0)`",
     "fliplr": "write `x[:, ::-1]`, or `cy.flip(x, axis=1)`",
     "expand": "write `cy.broadcast_to(x, shape)`",
