@@ -92,7 +92,8 @@ class Branches:
         if isinstance(value, Condition):
             self._trace.check_region(value.region, here())
             self._arms = _Arms(self._trace, value, before, None)
-            self._scopes = [Scope(None, one.region) for one in (value, value.negated())]
+            tensors = len(self._trace.tensors)
+            self._scopes = [Scope(None, one.region, tensors=tensors) for one in (value, value.negated())]
         else:
             taken, self._scopes = _of_data(self._trace, value)
             part = value if isinstance(value, Parted) else None

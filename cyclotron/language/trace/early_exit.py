@@ -16,11 +16,12 @@ from cyclotron.language.trace.conditions import as_element, both, truth, without
 from cyclotron.language.trace.loop_carried import keep_values
 from cyclotron.language.trace.loop_parts import known_test
 from cyclotron.language.trace.statement import Scope
+from cyclotron.language.trace.tests_by_number import for_all_iterations
 from cyclotron.language.trace.trace import Trace, active_trace
 from cyclotron.language.values.affine import EVERYWHERE, Affine, Constraint, Index, intersection
 from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.guarded import while_running
-from cyclotron.language.values.nodes import Access, Constant, Tensor
+from cyclotron.language.values.nodes import Access, Constant, Element, Tensor
 from cyclotron.language.values.operations import apply
 from cyclotron.language.values.region import Conjunction, extent, indices_of, substitute
 from cyclotron.language.values.source_span import here, open_block, trace_error
@@ -81,9 +82,24 @@ def break_if(flag: SymbolicTensor, test: object, **pairs: Any) -> None:
         _leave_out_what_follows(trace, flag, ends)
     runs = trace.guard()
     assert runs is not None
+    if runs is flag and isinstance(ends, (Condition, Constant)):  # data do not matter
+        _end_where(flag, runs, as_element(ends), pairs)
+        return
+    value, left = for_all_iterations(ends, [held for _, held in pairs.values()])
+    scopes = trace.scopes
+    trace.scopes = scopes[: len(scopes) - left]
+    try:
+        _end_where(flag, runs, value, pairs)
+    finally:
+        trace.scopes = scopes
+
+
+def _end_where(flag: SymbolicTensor, runs: Tensor, test: Element, pairs: dict[str, Any]) -> None:
+    """End the loop where it still runs and a scalar is true."""
+    trace = active_trace()
     words = f"whether the loop ends at line {here().line}"
     hit = trace.declare(f"{flag.unique_name}_hit", (), None, "bool", None, anywhere=True, variable=words)
-    trace.assign(hit, (), both(_now(runs), as_element(ends)))
+    trace.assign(hit, (), both(_now(runs), test))
     trace.scopes.append(Scope(None, EVERYWHERE, tensors=len(trace.tensors), running=hit))
     try:
         keep_values(pairs, leaves=True)

@@ -102,7 +102,7 @@ class where(_Block):  # noqa: N801
         super().__init__(self._condition.region)
 
     def __enter__(self) -> None:
-        self._trace.scopes.append(Scope(None, self._region))
+        self._trace.scopes.append(Scope(None, self._region, tensors=len(self._trace.tensors)))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -127,7 +127,7 @@ class otherwise(_Block):  # noqa: N801
         scope.last_condition = None
 
     def __enter__(self) -> None:
-        self._trace.scopes.append(Scope(None, self._region))
+        self._trace.scopes.append(Scope(None, self._region, tensors=len(self._trace.tensors)))
 
 
 def items(array: Any) -> Any:
