@@ -28,7 +28,7 @@ std::vector<Candidate> candidates(const recurrence::System& system, const schedu
   const auto completions = schedule::completions(system, schedule, orders);
   add(completions.front(), dataflow::FreeIndexPlacement::where_read);
   add(completions.front(), dataflow::FreeIndexPlacement::zero);
-  if (schedule.space_indices.empty()) add(completions.front(), dataflow::FreeIndexPlacement::in_statement);
+  if (is_on_one_pe(schedule)) add(completions.front(), dataflow::FreeIndexPlacement::in_statement);
   std::vector rest(completions.begin() + 1, completions.end());
   const auto wavefronts = schedule::wavefronts(system, schedule);
   rest.insert(orders == schedule::Orders::likely ? rest.begin() : rest.end(), wavefronts.begin(),
@@ -67,7 +67,7 @@ Expected<Compiled, Refusal> CandidateSearch::run(const schedule::Schedule& sched
   const bool shortcuts = !machine_.link_maps.empty() || machine::wraps_around(machine_);
   auto compiled =
       try_ways(schedule, limits, shortcuts ? std::vector{none, between_neighbours} : std::vector{shared});
-  const bool on_one_pe = schedule.space_indices.empty();  // where no value goes any way
+  const bool on_one_pe = is_on_one_pe(schedule);  // where no value goes any way
   if (compiled || !may_route_ || on_one_pe || is_limited(limits)) return compiled;
   for (const auto way : {routed, routed_in_turns}) {
     auto other = try_ways(schedule, limits, {way});
@@ -82,7 +82,7 @@ Expected<Compiled, Refusal> CandidateSearch::try_ways(const schedule::Schedule& 
   std::optional<Refusal> first;
   std::optional<poly::EffortBudget> others;
   bool in_other_order = false;
-  const bool on_one_pe = schedule.space_indices.empty();
+  const bool on_one_pe = is_on_one_pe(schedule);
   for (const auto& candidate : candidates(system_, schedule, limits.orders, ways)) {
     if (first && limits.most == 0) break;
     if (is_repeated(candidate, system_)) continue;

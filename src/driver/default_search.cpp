@@ -291,7 +291,7 @@ class DefaultSearch {
   [[nodiscard]] const schedule::Placement* one_pe() const {
     for (const auto* placements : {&placements_.others, &placements_.defaults}) {
       const auto one = std::ranges::find_if(*placements, [](const schedule::Placement& placement) {
-        return placement.schedule.space_indices.empty();
+        return schedule::is_on_one_pe(placement.schedule);
       });
       if (one != placements->end()) return &*one;
     }
@@ -568,9 +568,8 @@ class DefaultSearch {
     Diagnostic result = best->refusal.diagnostic;
     result.code = "CYC330";
     const auto& schedule = best->placement.schedule;
-    auto other = schedule.space_indices.empty()
-                     ? "on one PE"
-                     : fmt::format("with space({})", quoted(schedule.space_indices));
+    auto other =
+        is_on_one_pe(schedule) ? "on one PE" : fmt::format("with space({})", quoted(schedule.space_indices));
     for (const auto& move : schedule.movements) other += fmt::format(".prefetch({})", quoted({move.tensor}));
     result.message = fmt::format(
         "`{}` runs on {} PE{}; {} it would be about {:.{}f} times as fast, but that is refused: {}",

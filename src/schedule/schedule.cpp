@@ -54,6 +54,10 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
+bool is_on_one_pe(const Schedule& schedule) {
+  return std::ranges::all_of(schedule.space_indices, [](const std::string& form) { return form == "0"; });
+}
+
 std::string_view name(MovementKind kind) {
   switch (kind) {
     case MovementKind::stream: return "stream";

@@ -303,3 +303,22 @@ def test_a_kernel_that_no_placement_but_one_pe_runs_has_time_for_its_analysis():
         cy.run(program, backend="local").outputs.values(), steps.reference(u, v), strict=True
     ):
         np.testing.assert_allclose(found, right, rtol=1e-12)
+
+
+def test_one_pe_of_a_machine_of_two_dimensions_is_tried_where_others_lose_an_early_exit():
+    @cy.kernel
+    def means(x, centres):
+        moved = 1.0
+        while moved > 1e-9:
+            distance = cy.abs(x[:, None] - centres[None, :])
+            near = distance == distance.min(axis=1, keepdims=True)
+            total = cy.sum(cy.where(near, x[:, None], 0.0), axis=0)
+            new = total / cy.maximum(cy.sum(cy.where(near, 1.0, 0.0), axis=0), 1.0)
+            moved = cy.max(cy.abs(new - centres))
+            centres = new
+        return centres
+
+    x, centres = np.random.default_rng(3).random(16), np.array([0.1, 0.5, 0.9])
+    result = cy.run(means.compile(x, centres, machine=cy.Machine(grid=(4, 4))), backend="sim")
+    assert result.cycles < 10_000  # not a million steps
+    np.testing.assert_allclose(result.output, means.reference(x, centres), rtol=1e-12)

@@ -83,6 +83,9 @@ struct Schedule {
   bool operator==(const Schedule&) const = default;
 };
 
+/// True where it has no grid, or one whose dimensions are all "0".
+[[nodiscard]] bool is_on_one_pe(const Schedule& schedule);
+
 /// The forms of a schedule over the kernel's indices.
 struct Frame {
   std::vector<poly::Affine> space;
