@@ -25,9 +25,26 @@ _ADD: Mapping[str, Callable[..., Any]] = {
 }
 
 
+_FAILS: Mapping[str, Callable[..., Any]] = {
+    **dict.fromkeys(("divide", "floor_divide", "remainder"), lambda a, b: np.equal(b, 0)),
+    "sqrt": lambda a: np.less(a, 0),
+    "log": lambda a: np.less_equal(a, 0),
+    "normalize_index": lambda index, size: np.less(index, 0),
+}
+"""Where checked operators have no result: Python's numbers, and the starts of ranges."""
+
+
 def applied(op: str, operands: Sequence[Operand], flags: Sequence[str]) -> Operand:
-    """An operator at each point."""
+    """An operator at each point.
+
+    Raises
+    ------
+    ValueError
+        If it is checked, and has no result for some.
+    """
     if not any(isinstance(operand, list) for operand in operands):
+        if "checked" in flags and np.any(_FAILS[op](*operands)):
+            raise ValueError(f"`{op}` is not defined for such a number")
         result: NDArray[Any] = np.asarray(OPERATORS[op].numpy(*operands))
         return result
     function = _TILES.get(op)

@@ -185,6 +185,8 @@ def test_ranges_stay_inside_of_what_they_read(backend, starts, message):
     program = kernel.compile(STARTS, COLUMNS, VALUES, X)
     with pytest.raises(cy.ExecutionError, match=f"{message}.*CYC701"):
         cy.run(program, np.array(starts), COLUMNS, VALUES, X, backend=backend)
+    with pytest.raises(cy.ExecutionError, match="CYC701"):
+        kernel.graph(np.array(starts), COLUMNS, VALUES, X).evaluate()
 
 
 def largest(starts, columns, values, x):

@@ -29,7 +29,7 @@ def over_places(
     index = node.target.id
     if any(jumps(node.body)) or any(isinstance(part, _LOOPS) for one in node.body for part in walk(one)):
         return None
-    if index in {part.id for part in assigned_names(node.body)} or _is_read_elsewhere(state, node, index):
+    if index in {part.id for part in assigned_names(node.body)} or _is_read_elsewhere(state, index):
         return None
     if not _is_from_the_first(state, start):
         return None
@@ -40,13 +40,8 @@ def over_places(
     given = [ast.Tuple([copied(array), ast.Constant(axis)], ast.Load()) for (_, axis), array in axes.items()]
     within = call(state.il, "places", [ast.Constant(index), copied(start), copied(stop), *given])
     targets: list[ast.expr] = [name(one, store=True) for one in (first, last, places)]
-    chosen = ast.BoolOp(
-        ast.And(),
-        [
-            ast.Compare(name(first), [ast.LtE()], [name(index)]),
-            ast.Compare(name(index), [ast.Lt()], [name(last)]),
-        ],
-    )
+    tests = ((first, ast.LtE(), index), (index, ast.Lt(), last))
+    chosen = ast.BoolOp(ast.And(), [ast.Compare(name(a), [op], [name(b)]) for a, op, b in tests])
     loop = copied(node)
     loop.body = [located(ast.If(located(chosen, node.iter), node.body, []), node.iter)]
     loop.iter = located(ast.Call(name("range"), [name(places)], []), node.iter)
@@ -69,23 +64,17 @@ def _is_from_the_first(state: RewriteState, start: ast.expr) -> bool:
     return bool(given) and all(isinstance(value, ast.Subscript) for value in given)
 
 
-def _is_read_elsewhere(state: RewriteState, node: ast.For, index: str) -> bool:
+def _is_read_elsewhere(state: RewriteState, index: str) -> bool:
     """Return whether the name of an index is read outside of loops over it."""
-    own = {id(part) for loop in walk(state.source.node) if _binds(loop, index) for part in walk(loop)}
-    return any(
-        isinstance(part, ast.Name) and part.id == index and id(part) not in own
-        for part in walk(state.source.node)
-    )
+    parts = [*walk(state.source.node)]
+    own = {id(part) for loop in parts if index in _indices(loop) for part in walk(loop)}
+    return any(isinstance(part, ast.Name) and part.id == index and id(part) not in own for part in parts)
 
 
-def _binds(loop: ast.AST, index: str) -> bool:
-    if isinstance(loop, (ast.GeneratorExp, ast.ListComp)):
-        return any(_is_named(one.target, index) for one in loop.generators)
-    return isinstance(loop, ast.For) and _is_named(loop.target, index)
-
-
-def _is_named(target: ast.expr, index: str) -> bool:
-    return any(isinstance(part, ast.Name) and part.id == index for part in walk(target))
+def _indices(loop: ast.AST) -> set[str]:
+    """The names that a loop, or a comprehension, counts by."""
+    generators = [loop] if isinstance(loop, ast.For) else getattr(loop, "generators", [])
+    return {part.id for one in generators for part in walk(one.target) if isinstance(part, ast.Name)}
 
 
 def _axes(state: RewriteState, node: ast.For, index: str) -> Iterator[tuple[ast.Name, int]]:

@@ -273,6 +273,11 @@ TEST(IndexSelections, LoopsOfSeveralNumbersGoOutside) {
     const auto other = nest(at, k);
     EXPECT_EQ(index_selections(other), other);
   }
+  auto overwritten = nest(both, k);  // of which the last in the loops' order counts
+  auto& all = overwritten.classes[0].code;
+  all[4].action = Compute{Op::where, 0, {slot(found), slot(table, k), slot(sum, both)}, slot(sum, both)};
+  all.erase(all.begin() + 5);
+  EXPECT_EQ(index_selections(overwritten), overwritten);
 }
 
 }  // namespace
