@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -78,6 +79,8 @@ constexpr double by_chance = 1.35;
 /// second; and for so many placements.
 constexpr unsigned long most_operations_inwards = 20'000'000;
 constexpr std::size_t most_inwards = 2;
+/// So many placements that deal values out in turn are tried, of kernels that are not long.
+constexpr std::size_t most_dealt = 2;
 
 /// Of the dimensions of a machine's grid, as large as can be where it sets no limit; empty where it has any number.
 std::vector<std::int64_t> extents_of(const machine::Machine& machine) {
@@ -163,6 +166,8 @@ class DefaultSearch {
       try_rest();
       try_routes();
       try_inwards();
+      if (cost_ < long_kernel) try_dealt();
+      try_long();
     } else {
       try_one_pe();
     }
@@ -189,6 +194,11 @@ class DefaultSearch {
     bool routed;
     double
         lost_iterations;  ///< Of loops that other placements may end early: the most by which it may be slower.
+  };
+  /// A placement whose analysis took too many operations.
+  struct Lacked {
+    schedule::Placement placement;
+    bool routed;
   };
   struct Refused {
     schedule::Placement placement;
@@ -332,7 +342,7 @@ class DefaultSearch {
     const auto most = cost_ < long_kernel ? most_routed : most_routed_of_long;
     std::ranges::stable_sort(refused_, {}, [&](const Refused& refused) {
       const bool usual = key(refused.placement) == key(placements_.defaults.front());
-      return std::pair(!usual, refused.placement.cycles);
+      return std::tuple(!usual, refused.placement.in_turn, refused.placement.cycles);
     });
     for (std::size_t tried = 0, n = 0; n < refused_.size() && tried < most; ++n) {
       const auto& [placement, refusal] = refused_[n];
@@ -349,6 +359,7 @@ class DefaultSearch {
                                                               .way = dataflow::Relays::routed,
                                                               .orders = schedule::Orders::likely});
       const bool compiles{compiled};
+      if (!compiles) note_lack(placement, true, variant.search);
       keep(schedule::Placement(placement), variant, std::move(compiled), true);
       if (compiles) refused_.erase(refused_.begin() + static_cast<std::ptrdiff_t>(n--));
     }
@@ -386,10 +397,13 @@ class DefaultSearch {
     if (choices_.size() == before) try_order(placement, most);
   }
 
-  using Key = std::tuple<std::vector<std::string>, std::vector<std::string>, bool, bool>;
+  using Key =
+      std::tuple<std::vector<std::string>, std::vector<std::string>, std::vector<std::string>, bool, bool>;
   static Key key(const schedule::Placement& placement, bool routed = false) {
     const auto& schedule = placement.schedule;
-    return {schedule.space_indices, schedule.inward_indices, !schedule.movements.empty(), routed};
+    std::vector<std::string> dealt;
+    std::ranges::transform(schedule.folds, std::back_inserter(dealt), &schedule::Fold::dimension);
+    return {schedule.space_indices, schedule.inward_indices, dealt, !schedule.movements.empty(), routed};
   }
 
   [[nodiscard]] const schedule::Placement* inwards(const schedule::Placement& placement) const {
@@ -423,6 +437,7 @@ class DefaultSearch {
       if (routed) limits.way = dataflow::Relays::routed;
       auto compiled = search.run(placement.schedule, limits);
       if (!compiled && search.lacked_effort()) tried_.erase(key(placement, routed));
+      if (!compiled) note_lack(placement, routed, search);
       if (!compiled && search.is_far()) far_.insert(key(placement));
       keep(placement, **variant, std::move(compiled), routed);
     } catch (const ShapeError&) {  // memories of a machine of any size cannot be shared by a grid of this one
@@ -430,31 +445,63 @@ class DefaultSearch {
     }
   }
 
-  /// Reductions from both ends, where that is the fastest as far as times and estimates tell.
-  void try_inwards() {
+  /// Another form of a placement that compiles, and the cycles that its time and the estimates of both promise.
+  struct Hope {
+    double cycles;
+    const schedule::Placement* placement;
+    bool routed;
+  };
+
+  /// Those of all choices, the best first.
+  [[nodiscard]] std::vector<Hope> hopes(const std::vector<schedule::Placement>& others) const {
     const auto times = this->times();
-    auto best = best_time();
-    struct Hope {
-      double cycles;
-      const schedule::Placement* placement;
-      bool routed;
-    };
-    std::vector<Hope> hopes;
-    for (const auto& inwards : placements_.inwards) {
+    std::vector<Hope> result;
+    for (const auto& other : others) {
       for (std::size_t n = 0; n < choices_.size(); ++n) {
         const auto& plain = choices_[n].placement;
-        if (plain.schedule.space_indices == inwards.schedule.space_indices &&
-            plain.schedule.movements == inwards.schedule.movements)
-          hopes.push_back({times[n] * inwards.cycles / plain.cycles, &inwards, choices_[n].routed});
+        if (plain.schedule.space_indices == other.schedule.space_indices &&
+            plain.schedule.movements == other.schedule.movements && plain.schedule.folds.empty())
+          result.push_back({times[n] * other.cycles / plain.cycles, &other, choices_[n].routed});
       }
     }
-    std::ranges::stable_sort(hopes, {}, &Hope::cycles);
+    std::ranges::stable_sort(result, {}, &Hope::cycles);
+    return result;
+  }
+
+  /// Reductions from both ends, where that is the fastest as far as times and estimates tell.
+  void try_inwards() {
     const poly::EffortLimit limit(most_operations_inwards);
-    for (const auto& [cycles, inwards, routed] : hopes | std::views::take(most_inwards)) {
-      if (cycles * (is_very_long_ ? far_faster : 1) >= best) break;
+    for (const auto& [cycles, inwards, routed] : hopes(placements_.inwards) | std::views::take(most_inwards)) {
+      if (cycles * (is_very_long_ ? far_faster : 1) >= best_time()) break;
       try_order(*inwards, orders(), routed);
-      if (choices_.back().cycles) best = std::min(best, static_cast<double>(*choices_.back().cycles));
     }
+  }
+
+  /// Values dealt out in turn level what differs along an index, and share it among more PEs than blocks of a whole number
+  /// do; estimates tell the first only in part.
+  void try_dealt() {
+    const poly::EffortLimit limit(most_operations);
+    for (const auto& [cycles, dealt, routed] : hopes(placements_.dealt) | std::views::take(most_dealt)) {
+      if (cycles >= best_time()) break;
+      try_order(*dealt, 1, routed);
+      if (is_far(*dealt)) try_order(*dealt, 1, true);
+    }
+  }
+
+  void note_lack(const schedule::Placement& placement, bool routed, const CandidateSearch& search) {
+    if (search.lacked_effort() && !placement.in_turn) lacked_.push_back({placement, routed});
+  }
+
+  /// The most promising placement whose analysis took too long, with more operations: where it promises far more than one
+  /// PE, and others promise no more than that, this is worth some seconds.
+  void try_long() {
+    const auto best =
+        std::ranges::min_element(lacked_, {}, [](const Lacked& lacked) { return lacked.placement.cycles; });
+    if (best == lacked_.end() || best->placement.cycles * far_faster >= best_time() ||
+        choices_[order_of_choices().front()].pes > 1)
+      return;
+    const poly::EffortBudget budget(most_operations_of_very_long);
+    try_order(schedule::Placement(best->placement), orders(), best->routed);
   }
 
   Variant& variant(const schedule::Schedule& schedule) {
@@ -474,7 +521,8 @@ class DefaultSearch {
   void keep(const schedule::Placement& placement, const Variant& variant,
             Expected<Compiled, Refusal> compiled, bool routed = false) {
     if (!compiled) {
-      if (!placement.schedule.inward_indices.empty()) return;  // as it is, it says more
+      const bool is_plain = placement.schedule.inward_indices.empty() && placement.schedule.folds.empty();
+      if (!is_plain) return;  // as it is, it says more
       if (!first_refusal_) first_refusal_ = compiled.error();
       if (compiled.error().obstacle() == Obstacle::effort) return;
       (routed ? unroutable_ : unreachable_).push_back(placement.schedule.space_indices);
@@ -533,7 +581,8 @@ class DefaultSearch {
     return *std::ranges::min_element(times);
   }
 
-  Expected<Compiled, Refusal> choose() {
+  /// The best first: of those that are about as fast as the fastest, that on the fewest PEs.
+  [[nodiscard]] std::vector<std::size_t> order_of_choices() const {
     const auto times = this->times();
     const auto limit = about_as_fast * best_time();
     std::vector<std::size_t> order(choices_.size());
@@ -542,8 +591,12 @@ class DefaultSearch {
       return times[n] <= limit ? std::pair(static_cast<double>(choices_[n].pes), times[n])
                                : std::pair(std::numeric_limits<double>::infinity(), times[n]);
     });
+    return order;
+  }
+
+  Expected<Compiled, Refusal> choose() {
     std::optional<Refusal> first;
-    for (const auto n : order) {
+    for (const auto n : order_of_choices()) {
       const auto& reordered = choices_[n].variant->reordered;
       auto compiled = proven(std::move(choices_[n].compiled), reordered.split);
       if (compiled) {
@@ -585,12 +638,13 @@ class DefaultSearch {
   std::size_t budget_;  ///< Candidates to compile, by the size of the system alone.
   std::map<std::vector<std::string>, Variant>
       variants_;         ///< By the indices over which reductions go inwards.
-  std::set<Key> tried_;  ///< Space, those indices, whether PEs load tables, and whether with routes.
+  std::set<Key> tried_;  ///< Space, those indices, those that are dealt out, whether PEs load tables, and with routes.
   std::set<Key> far_;    ///< Of these, those for which links were missing.
   std::vector<Choice> choices_;
   bool has_one_pe_ = false;    ///< First.
   bool is_very_long_ = false;  ///< One PE takes more than that first try may, or would.
   std::vector<Refused> refused_;
+  std::vector<Lacked> lacked_;
   std::vector<std::vector<std::string>> unreachable_, unroutable_;  ///< Spaces that are refused.
   std::optional<Refusal> first_refusal_;
   std::exception_ptr misfit_;  ///< The first error of a grid that the machine cannot have.

@@ -335,7 +335,8 @@ class Estimates {
   }
 
   [[nodiscard]] Placement of(Schedule schedule) const {
-    std::vector<double> parts(names_.size(), 0);  // PEs along the indices in space
+    std::vector<double> parts(names_.size(), 0);  // PEs along the indices in space,
+    std::vector<double> blocks(names_.size(), 1);  // and their neighbouring values in each; 0: dealt out in turn
     Placement result;
     std::set<std::size_t> inwards;
     for (std::size_t d = 0; d < schedule.space_indices.size(); ++d) {
@@ -345,8 +346,13 @@ class Estimates {
       result.in_turn = result.in_turn || carried_.contains(names_[n]);
       if (std::ranges::find(schedule.inward_indices, names_[n]) != schedule.inward_indices.end())
         inwards.insert(n);
-      parts[n] = extents_[n];
-      if (d < grid_.size()) parts[n] = std::min(parts[n], static_cast<double>(grid_[d]));
+      if (d < grid_.size()) blocks[n] = std::ceil(extents_[n] / static_cast<double>(grid_[d]));
+      parts[n] = std::ceil(extents_[n] / blocks[n]);
+      const auto fold = std::ranges::find(schedule.folds, names_[n], &Fold::dimension);
+      if (fold != schedule.folds.end()) {
+        parts[n] = static_cast<double>(fold->parts);
+        blocks[n] = 0;
+      }
       result.pes *= parts[n];
     }
     std::map<Box, double> loads;
@@ -363,14 +369,18 @@ class Estimates {
       const bool by_address = work.selection && is_found(*work.selection);
       std::map<std::size_t, std::pair<double, double>> where;
       for (const auto& loop : work.loops) {
-        const auto pes = parts[loop.index], extent = extents_[loop.index];
+        const auto pes = parts[loop.index], block = blocks[loop.index];
         const bool is_found_along =
             by_address && std::ranges::find(work.selection->along, loop.index) != work.selection->along.end();
-        if (!is_found_along) cycles *= pes > 0 ? std::min(loop.extent, std::ceil(extent / pes)) : loop.extent;
-        const auto pe_of = [&](double value) {
-          return std::floor((value - firsts_[loop.index]) * pes / extent);
-        };
-        if (pes > 0) where[loop.index] = {pe_of(loop.first), pe_of(loop.first + loop.extent - 1)};
+        const auto each = pes == 0     ? loop.extent
+                          : block == 0 ? std::ceil(loop.extent / pes)
+                                       : std::min(loop.extent, block);
+        if (!is_found_along) cycles *= each;
+        if (pes == 0) continue;
+        const auto first = loop.first - firsts_[loop.index], last = first + loop.extent - 1;
+        if (block > 0) where[loop.index] = {std::floor(first / block), std::floor(last / block)};
+        else if (loop.extent < pes && std::fmod(first, pes) <= std::fmod(last, pes))
+          where[loop.index] = {std::fmod(first, pes), std::fmod(last, pes)};
       }
       Box box;
       for (std::size_t n = 0; n < names_.size(); ++n) {
@@ -412,6 +422,28 @@ class Estimates {
     }
     if (schedule.movements.empty()) return std::nullopt;
     return of(std::move(schedule));
+  }
+
+  /// The placement with values that PEs share dealt out in turn, along all of its dimensions and along each of them.
+  [[nodiscard]] std::vector<Placement> dealt(const Placement& placement) const {
+    std::vector<Fold> folds;
+    const auto& space = placement.schedule.space_indices;
+    for (std::size_t d = 0; d < std::min(space.size(), grid_.size()); ++d) {
+      const auto n = static_cast<std::size_t>(std::ranges::find(names_, space[d]) - names_.begin());
+      if (n < names_.size() && grid_[d] > 1 && extents_[n] > static_cast<double>(grid_[d]))
+        folds.push_back({space[d], FoldKind::cyclic, grid_[d]});
+    }
+    std::vector<Placement> result;
+    const auto add = [&](std::vector<Fold> some) {
+      auto schedule = placement.schedule;
+      schedule.folds = std::move(some);
+      result.push_back(of(std::move(schedule)));
+    };
+    if (!folds.empty()) add(folds);
+    if (folds.size() > 1) {
+      for (const auto& fold : folds) add({fold});
+    }
+    return result;
   }
 
   /// The placement with its reductions from both ends of the grid, where they may have that order and are shorter so.
@@ -498,6 +530,7 @@ Placements placements(const System& system, const std::vector<std::int64_t>& gri
   for (const auto* placements : {&result.defaults, &result.others}) {
     for (const auto& placement : *placements) {
       if (auto inwards = estimates.inwards(placement)) result.inwards.push_back(std::move(*inwards));
+      std::ranges::move(estimates.dealt(placement), std::back_inserter(result.dealt));
     }
   }
   std::ranges::stable_sort(result.others, {}, &Placement::cycles);
