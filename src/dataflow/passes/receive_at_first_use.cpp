@@ -32,9 +32,10 @@ class FirstUses {
         outside_.push_back(&rule);
       }
     }
+    late_ = late_ || std::ranges::any_of(outside_, [&](const Rule* rule) { return leaves_late(*rule); });
   }
 
-  /// The operand's new rules; none where it comes in order, or no affine rules tell where its values enter.
+  /// The operand's new rules; none where it comes and leaves in order, or no affine rules tell where its values enter.
   [[nodiscard]] std::optional<std::vector<Rule>> rules() {
     if (!late_) return std::nullopt;
     std::vector<Rule> passing;
@@ -96,6 +97,16 @@ class FirstUses {
       points = points.intersect({later, true});
     }
     return false;
+  }
+
+  /// True where it brings values from points of another PE that are not the first there.
+  [[nodiscard]] bool leaves_late(const Rule& rule) const {
+    const auto* transfer = std::get_if<Transfer>(&rule.action);
+    if (transfer == nullptr || transfer->source != flow_) return false;
+    const auto sources = rule.domain.image(transfer->from);
+    return std::ranges::any_of(shared_, [&](std::size_t dim) {
+      return !sources.intersect(all_.translate(detail::unit(rank_, dim, 1))).is_empty();
+    });
   }
 
   /// True where a step along a coordinate leads to a point of the space with the same value.
