@@ -5,6 +5,7 @@
 #include <cyclotron/codegen/choose_storage.hpp>
 #include <cyclotron/codegen/index_selections.hpp>
 #include <cyclotron/codegen/sink_receives.hpp>
+#include <cyclotron/codegen/split_sums.hpp>
 #include <cyclotron/codegen/write_code.hpp>
 
 namespace cyclotron::codegen {
@@ -12,7 +13,7 @@ namespace cyclotron::codegen {
 program::Program generate(const mapping::Mapping& mapping, const machine::Machine& machine,
                           const std::vector<ExitFlag>& flags) {
   const auto code = write_code(mapping, machine, choose_storage(mapping), flags);
-  return bound_iterations(index_selections(sink_receives(add_exits(code, flags))));
+  return bound_iterations(split_sums(index_selections(sink_receives(add_exits(code, flags)))));
 }
 
 }  // namespace cyclotron::codegen
