@@ -616,7 +616,9 @@ class DefaultSearch {
       return std::pair(refused.placement.in_turn, refused.placement.cycles);
     });
     if (best == refused_.end() || best->placement.in_turn) return std::nullopt;
-    const auto times = taken.placement.cycles / best->placement.cycles;
+    const auto own = std::min(taken.placement.cycles,
+                              taken.cycles ? static_cast<double>(*taken.cycles) : taken.placement.cycles);
+    const auto times = own / best->placement.cycles;
     if (!(times >= much_faster)) return std::nullopt;  // nor where both take no time
     Diagnostic result = best->refusal.diagnostic;
     result.code = "CYC330";
