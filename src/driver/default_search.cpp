@@ -43,6 +43,8 @@ constexpr double hopeless = 256;
 /// Operations of integer sets for that: some tenths of a second. A kernel that needs more has it in as many as a whole
 /// analysis may take where no default compiles: unlikely placements would take far longer.
 constexpr unsigned long most_operations_of_one_pe = 8'000'000, most_operations_of_very_long = 40'000'000;
+/// For the first placement of a very long kernel, or another of a kernel that takes one PE.
+constexpr unsigned long most_operations_of_long = 20'000'000;
 /// For all others of a costly kernel that one PE refuses: they rarely compile.
 constexpr unsigned long most_operations_without_one_pe = 12'000'000;
 /// The same where no default compiles, of any kernel.
@@ -96,9 +98,35 @@ std::int64_t pe_count(const program::Program& program) {
   return result;
 }
 
+/// The program with so many of the iterations that numbers bound as are expected.
+program::Program with_expected_iterations(program::Program program) {
+  for (auto& pe_class : program.classes) {
+    auto& code = pe_class.code;
+    for (std::size_t n = 0; n + 1 < code.size(); ++n) {
+      auto* loop = std::get_if<program::Loop>(&code[n].action);
+      const auto* branch = std::get_if<program::If>(&code[n + 1].action);
+      if (loop == nullptr || branch == nullptr || branch->within.empty() || loop->lower.size() != 1 ||
+          loop->upper.size() != 1 || loop->lower[0].divisor != 1 || loop->upper[0].divisor != 1)
+        continue;
+      // lower + (upper - lower) / share
+      auto& upper = loop->upper[0];
+      const auto& lower = loop->lower[0].numerator;
+      upper.divisor = schedule::expected_of_bounded;
+      auto& form = upper.numerator;
+      form.constant += (upper.divisor - 1) * lower.constant;
+      form.coefficients.resize(std::max(form.coefficients.size(), lower.coefficients.size()), 0);
+      for (std::size_t v = 0; v < lower.coefficients.size(); ++v)
+        form.coefficients[v] += (upper.divisor - 1) * lower.coefficients[v];
+    }
+  }
+  return program;
+}
+
 /// The cycles of a run, where the simulator tells them soon.
-std::optional<std::int64_t> simulated_cycles(const program::Program& program) {
-  if (pe_count(program) > most_pes) return std::nullopt;
+std::optional<std::int64_t> simulated_cycles(const program::Program& given) {
+  if (pe_count(given) > most_pes) return std::nullopt;
+  const bool is_bounded = program::is_bounded_by_numbers(given);
+  const auto program = is_bounded ? with_expected_iterations(given) : program::Program(given);
   runtime::Progress progress = [](double) {
     return Interrupt::of_this_thread() == nullptr || !Interrupt::of_this_thread()->raised();
   };
@@ -151,7 +179,8 @@ class DefaultSearch {
       budget_ = std::min(budget_, least_candidates_of_long);
     {
       std::optional<poly::EffortBudget> budget;
-      if (one_pe_first && !has_one_pe_ && !is_very_long_) budget.emplace(most_operations_without_one_pe);
+      if (is_very_long_) budget.emplace(most_operations_of_long);  // the rest is for one PE, and for proofs
+      else if (one_pe_first && !has_one_pe_) budget.emplace(most_operations_without_one_pe);
       find_first();
       if (choices_.empty() && !is_very_long_) try_routes();
       if (choices_.empty() && !is_very_long_) try_turns();
@@ -497,10 +526,10 @@ class DefaultSearch {
   void try_long() {
     const auto best =
         std::ranges::min_element(lacked_, {}, [](const Lacked& lacked) { return lacked.placement.cycles; });
-    if (best == lacked_.end() || best->placement.cycles * far_faster >= best_time() ||
+    if (is_very_long_ || best == lacked_.end() || best->placement.cycles * far_faster >= best_time() ||
         choices_[order_of_choices().front()].pes > 1)
       return;
-    const poly::EffortBudget budget(most_operations_of_very_long);
+    const poly::EffortBudget budget(most_operations_of_long);
     try_order(schedule::Placement(best->placement), orders(), best->routed);
   }
 

@@ -57,6 +57,13 @@ struct Selection {
   double elements = 0;                 ///< all of these.
 };
 
+/// An input that iterations read which numbers bound: where each PE has it, it skips the others.
+struct BoundedRead {
+  const recurrence::Tensor* input = nullptr;
+  std::vector<std::size_t> along;   ///< The indices that its subscripts name.
+  std::vector<std::size_t> moving;  ///< Others that, in space, have PEs hand it on.
+};
+
 /// Operators of one PE: so many cycles at each point of the loops.
 struct Work {
   double cycles = 0;
@@ -77,7 +84,9 @@ struct Way {
 /// Collects the operators and ways of an equation.
 class EquationCost {
  public:
-  EquationCost(const System& system, const Names& names) : system_(system), names_(names) {}
+  EquationCost(const System& system, const Names& names) : system_(system), names_(names) {
+    for (const auto& equation : system.equations) find_bounds(equation);
+  }
 
   void add(const Equation& equation, const SequentialIndices& sequential) {
     const auto domain = recurrence::domain_of(poly::Context(), equation);
@@ -107,8 +116,35 @@ class EquationCost {
 
   std::vector<Work> works;
   std::vector<Way> ways;
+  std::set<std::size_t> bounded;  ///< Indices of which numbers tell the first and the last value, as `first[i] <= k < last[i]`.
+  std::vector<BoundedRead> bounded_reads;
 
  private:
+  void find_bounds(const Equation& equation) {
+    const auto operands = [&](ExprId id, recurrence::Op op) {
+      const auto* apply = std::get_if<recurrence::Apply>(&system_.at(id).node);
+      return apply != nullptr && apply->op == op ? apply->operands : std::vector<ExprId>{};
+    };
+    // The variable that a number, which does not depend on it, is compared with.
+    const auto variable = [&](ExprId id, recurrence::Op op) -> std::optional<std::size_t> {
+      const auto sides = operands(id, op);
+      if (sides.empty()) return std::nullopt;
+      const auto* number = std::get_if<recurrence::Access>(&system_.at(sides[0]).node);
+      const auto* index = std::get_if<recurrence::Index>(&system_.at(sides[1]).node);
+      if (number == nullptr || index == nullptr) return std::nullopt;
+      for (std::size_t v = 0; v < index->form.coefficients.size(); ++v) {
+        if (index->form.coefficients[v] != 0 && !names(*number, v)) return v;
+      }
+      return std::nullopt;
+    };
+    const auto sides = operands(equation.expr, recurrence::Op::logical_and);
+    if (sides.empty()) return;
+    const auto first = variable(sides[0], recurrence::Op::less_equal);
+    if (first && first == variable(sides[1], recurrence::Op::greater))
+      bounded.insert(
+          static_cast<std::size_t>(std::ranges::find(names_, equation.indices[*first]) - names_.begin()));
+  }
+
   [[nodiscard]] std::vector<Loop> loops_of(const recurrence::Scope& scope) const {
     std::vector<Loop> result;
     for (std::size_t v = 0; v < scope.names.size(); ++v) {
@@ -208,8 +244,21 @@ class EquationCost {
     return true;
   }
 
+  void add_bounded_read(const recurrence::Access& access, const std::vector<Loop>& loops) {
+    const auto& tensor = system_.at(access.tensor);
+    BoundedRead read{&tensor, {}, {}};
+    bool is_bounded = false;
+    for (std::size_t v = 0; v < loops.size(); ++v) {
+      const bool named = names(access, v);
+      (named ? read.along : read.moving).push_back(loops[v].index);
+      is_bounded = is_bounded || (named && bounded.contains(loops[v].index));
+    }
+    if (is_bounded && tensor.role == recurrence::Role::input) bounded_reads.push_back(std::move(read));
+  }
+
   /// A value is needed at all points along the indices that its subscripts do not name.
   void add_ways(const recurrence::Access& access, const std::vector<Loop>& loops) {
+    add_bounded_read(access, loops);
     for (std::size_t v = 0; v < loops.size(); ++v) {
       const bool named = names(access, v);
       const auto& tensor = system_.at(access.tensor);
@@ -375,7 +424,8 @@ class Estimates {
         const auto each = pes == 0     ? loop.extent
                           : block == 0 ? std::ceil(loop.extent / pes)
                                        : std::min(loop.extent, block);
-        if (!is_found_along) cycles *= each;
+        const bool is_skipped = pes == 0 && cost_.bounded.contains(loop.index);
+        if (!is_found_along) cycles *= is_skipped ? std::max(each / expected_of_bounded, 1.0) : each;
         if (pes == 0) continue;
         const auto first = loop.first - firsts_[loop.index], last = first + loop.extent - 1;
         if (block > 0) where[loop.index] = {std::floor(first / block), std::floor(last / block)};
@@ -405,20 +455,28 @@ class Estimates {
   /// The placement with the tables of which its PEs choose elements in each of them, where there is room for that.
   [[nodiscard]] std::optional<Placement> with_tables(const Placement& placement) const {
     auto schedule = placement.schedule;
+    const auto is_space = [&](std::size_t n) {
+      return std::ranges::find(schedule.space_indices, names_[n]) != schedule.space_indices.end();
+    };
+    const auto load = [&](const std::string& input) {
+      if (movement_of(schedule, input) == nullptr)
+        schedule.movements.push_back({input, MovementKind::prefetch, {}});
+    };
     for (const auto& work : cost_.works) {
       if (!work.selection || work.selection->input == nullptr) continue;
-      const auto& input = *work.selection->input;
-      const auto is_space = [&](std::size_t n) {
-        return std::ranges::find(schedule.space_indices, names_[n]) != schedule.space_indices.end();
-      };
       // Without a prefetch, a table that goes by once is compared element by element.
       const auto& moving = work.selection->moving;
       const bool stays = !moving.empty() && std::ranges::none_of(moving, is_space);
       if (std::ranges::any_of(work.selection->along, is_space) || stays ||
           placement.pes * work.selection->elements > most_copies)
         continue;
-      if (movement_of(schedule, input) == nullptr)
-        schedule.movements.push_back({input, MovementKind::prefetch, {}});
+      load(*work.selection->input);
+    }
+    for (const auto& [input, along, moving] : cost_.bounded_reads) {
+      if (std::ranges::any_of(along, is_space) || std::ranges::none_of(moving, is_space)) continue;
+      double copies = placement.pes;
+      for (const auto extent : input->extents()) copies *= static_cast<double>(extent);
+      if (copies <= most_copies) load(input->name);
     }
     if (schedule.movements.empty()) return std::nullopt;
     return of(std::move(schedule));

@@ -175,6 +175,23 @@ def test_rows_on_pes_of_their_own_take_as_long_as_the_longest():
     assert np.array_equal(cy.run(program, backend="local").output, result.output)
 
 
+@pytest.mark.parametrize(("grid", "most"), [(None, 110), ((64,), 110), ((8,), 700), ((8, 8), 700)])
+def test_the_default_of_sparse_rows_takes_what_they_have(grid, most):
+    """Not what all places of all rows would: 18,880 terms."""
+    rng = np.random.default_rng(0)
+    starts = np.append(0, np.cumsum(rng.integers(0, 10, 64)))
+    arguments = starts, rng.integers(0, 64, starts[-1]), rng.random(starts[-1]), rng.random(64)
+    machine = None if grid is None else cy.Machine(grid=grid)
+    program = cy.kernel(sparse_product).compile(*arguments, machine=machine)
+    result = cy.run(program, backend="sim")
+    assert result.cycles <= most
+    np.testing.assert_allclose(result.output, sparse_product(*arguments), rtol=1e-12)
+    np.testing.assert_array_equal(cy.run(program, backend="local").output, result.output)
+    one_pe = ("0",) * len(program.grid)
+    one = cy.kernel(sparse_product).compile(*arguments, machine=machine, schedule=cy.Schedule().space(*one_pe))
+    assert 4 * result.cycles <= cy.run(one, backend="sim").cycles
+
+
 @pytest.mark.parametrize("backend", ["sim", "local"])
 @pytest.mark.parametrize(
     ("starts", "message"),

@@ -325,14 +325,14 @@ def test_one_pe_of_a_machine_of_two_dimensions_is_tried_where_others_lose_an_ear
 
 
 @cy.kernel
-def gradients(u):
+def edge_strengths(u):
     along = u[:-2, 2:] + 2 * u[1:-1, 2:] + u[2:, 2:] - u[:-2, :-2] - 2 * u[1:-1, :-2] - u[2:, :-2]
     down = u[2:, :-2] + 2 * u[2:, 1:-1] + u[2:, 2:] - u[:-2, :-2] - 2 * u[:-2, 1:-1] - u[:-2, 2:]
     return np.sqrt(along * along + down * down)
 
 
 @cy.kernel
-def inverse(A):
+def inverse_of(A):
     n = A.shape[0]
     B = A.copy()
     X = cy.eye(n) + 0 * A
@@ -352,17 +352,17 @@ def test_values_are_dealt_out_in_turn_where_blocks_would_leave_pes_idle():
     """Ten rows in blocks of a whole number occupy five of eight PEs."""
     u = np.random.default_rng(5).random((10, 10))
     machine = cy.Machine(grid=(8, 8))
-    program = gradients.compile(u, machine=machine)
+    program = edge_strengths.compile(u, machine=machine)
     assert {fold.kind for _, fold in program.schedule.folds} == {"cyclic"}
-    blocks = gradients.compile(u, machine=machine, schedule=cy.Schedule().space("i", "j"))
+    blocks = edge_strengths.compile(u, machine=machine, schedule=cy.Schedule().space("i", "j"))
     assert 2 * cycles_of(program) <= cycles_of(blocks)
-    np.testing.assert_allclose(cy.run(program, backend="local").output, gradients.reference(u))
+    np.testing.assert_allclose(cy.run(program, backend="local").output, edge_strengths.reference(u))
 
 
 def test_all_but_one_pe_are_idle_only_where_a_long_analysis_finds_no_other_placement():
     A = np.random.default_rng(6).random((8, 8)) + 8 * np.eye(8)
-    program = inverse.compile(A, machine=cy.Machine(grid=(8, 8)))
+    program = inverse_of.compile(A, machine=cy.Machine(grid=(8, 8)))
     assert pes_of(program) >= 8
-    one = inverse.compile(A, machine=cy.Machine(grid=(8, 8)), schedule=cy.Schedule().space("0", "0"))
+    one = inverse_of.compile(A, machine=cy.Machine(grid=(8, 8)), schedule=cy.Schedule().space("0", "0"))
     assert 2 * cycles_of(program) <= cycles_of(one)
     np.testing.assert_allclose(cy.run(program, backend="sim").output, np.linalg.inv(A), rtol=1e-9)

@@ -45,6 +45,7 @@ class CoordinateChange {
     for (const auto& name : schedule.space_indices) result_.space.push_back(unused(name));  // `0`, `0`
     for (std::size_t s = 0; s < frame.space.size(); ++s)
       add_space_axis(frame.space[s], s, s < grid.size() ? grid[s] : 0);
+    if (is_bounded_by_numbers()) place_rows();
     for (std::size_t t = 0; t < frame.time.size(); ++t) add_time_axis(frame.time[t], t);
     for (const auto& rotation : schedule.rotations) turn(rotation);
     for (auto& axis : axes_) {
@@ -191,14 +192,61 @@ class CoordinateChange {
              "use larger tiles (cy.blocked) so that the grid need not be folded, or leave the rotation out"});
   }
 
+  /// True where numbers in PE memory bound iterations, as `first[i] <= k < last[i]`.
+  [[nodiscard]] bool is_bounded_by_numbers() const {
+    return std::ranges::any_of(old_.rules, [](const Rule& rule) {
+      const auto* compute = std::get_if<Compute>(&rule.action);
+      if (compute == nullptr) return false;
+      const auto& terms = compute->terms;
+      const auto compares = [&terms](std::size_t term, recurrence::Op op) {
+        const auto* apply = std::get_if<Apply>(&terms[term]);
+        return apply != nullptr && apply->op == op &&
+               std::holds_alternative<FlowRef>(terms[apply->operands[0]]) &&
+               std::holds_alternative<Index>(terms[apply->operands[1]]);
+      };
+      const auto* both = std::get_if<Apply>(&terms.back());
+      return both != nullptr && both->op == recurrence::Op::logical_and &&
+             compares(both->operands[0], recurrence::Op::less_equal) &&
+             compares(both->operands[1], recurrence::Op::greater);
+    });
+  }
+
+  /// Values of an index that need none of each other, as rows of different lengths, come one after the other: each takes
+  /// its own iterations of the loops inside.
+  void place_rows() {
+    for (auto& axis : axes_) {
+      if (axis.divisor > 1 && std::ranges::none_of(old_.rules, [&](const Rule& rule) {
+            return crosses(rule, axis.form);
+          }))
+        place_outside(axis);
+    }
+  }
+
+  /// True where a rule takes values from points at which the form is another.
+  [[nodiscard]] bool crosses(const Rule& rule, const poly::Affine& form) const {
+    const auto is_elsewhere = [&](const std::vector<poly::Affine>& from) {
+      return !rule.domain.satisfies({poly::substitute(form, from, old_.dims.size()) - form, true});
+    };
+    if (const auto* transfer = std::get_if<Transfer>(&rule.action)) return is_elsewhere(transfer->from);
+    const auto* compute = std::get_if<Compute>(&rule.action);
+    return compute != nullptr && std::ranges::any_of(compute->terms, [&](const Term& term) {
+             const auto* ref = std::get_if<FlowRef>(&term);
+             return ref != nullptr && is_elsewhere(detail::shifted(old_.dims.size(), ref->offset));
+           });
+  }
+
   /// The coordinate of a fold that is not in space is innermost in time.
   void place_fold(Axis& axis) {
+    place_outside(axis);
+    ++result_.within;
+  }
+  /// Or inside of the loops that time has so far.
+  void place_outside(Axis& axis) {
     const auto known = axis.quotient == unfolded ? axis.remainder : axis.quotient;
     const auto spaces = result_.space.size();
     const auto name = known < spaces ? result_.space[known] : result_.time[known - spaces];
     (axis.quotient == unfolded ? axis.quotient : axis.remainder) = size();
     result_.time.push_back(unused(name + "'"));
-    ++result_.within;
   }
 
   /// Old dims over the new coordinates.

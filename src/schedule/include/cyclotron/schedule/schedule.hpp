@@ -134,6 +134,9 @@ enum class Orders : std::uint8_t {
 [[nodiscard]] std::vector<Schedule> defaults(const recurrence::System& system,
                                              const std::vector<std::int64_t>& grid);
 
+/// Of iterations that numbers in PE memory bound, and without these numbers, one in so many is expected.
+constexpr std::int64_t expected_of_bounded = 4;
+
 /// A placement, and estimates of what it costs: the operators of the fullest PE, and the ways of values over the grid, of
 /// domains as if they were boxes.
 struct Placement {
