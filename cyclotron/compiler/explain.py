@@ -106,7 +106,8 @@ class Explanation:
         self._dataflow: Dataflow = program.placed
         # Elements read better over the kernel's indices than over the grid's coordinates.
         self._elements = {(f.name, f.space.name): f.element_text for f in program.dataflow.flows}
-        self._routed = "hop" in set(program.placed.indices) - set(program.dataflow.indices)
+        new = set(program.placed.indices) - set(program.dataflow.indices)
+        self._way = "in stages, hop by hop" if "stage_hop" in new else "hop by hop" if "hop" in new else ""
 
     @functools.cached_property
     def motions(self) -> tuple[Motion, ...]:
@@ -163,8 +164,8 @@ class Explanation:
                 dict.fromkeys(n for hop in links for n, step in zip(names, hop, strict=True) if step)
             )
             value = "streams" if not flow.computed else "streams, a partial result growing on its way,"
-            if self._routed and flow.space.name.startswith("relay"):
-                what, value = flow.variable, f"goes to its use in line {flow.line} hop by hop"
+            if self._way and flow.space.name.startswith("relay"):
+                what, value = flow.variable, f"goes to its use in line {flow.line} {self._way}"
             senders = [_neighbour(names, hop) for hop in links] + scaled
             moves = " and ".join(f"from PE {sender}" for sender in senders)
             if scaled:
@@ -211,11 +212,8 @@ class Explanation:
     @staticmethod
     def _entry(rules: list[Rule]) -> str:
         where = [rule.domain for rule in rules if rule.kind == "inject"]
-        if not where:
-            return ""
-        if where == ["everywhere"]:
-            return "; loaded at every point"
-        return f"; loaded where {' or '.join(where)}"
+        place = "at every point" if where == ["everywhere"] else f"where {' or '.join(where)}"
+        return f"; loaded {place}" if where else ""
 
     def sentences(self) -> list[str]:
         """Return the explanation, a sentence each."""

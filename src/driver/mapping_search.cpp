@@ -137,8 +137,10 @@ dataflow::Shared share_links(const dataflow::Placed& placed, const machine::Mach
   if (along_trees) result = dataflow::share_links(result.placed, links_of(machine));
   result.changed = result.changed || merged;
   if (dataflow::is_routed(relays) && machine.link_maps.empty()) {
-    const bool together = relays == dataflow::Relays::routed_together;
-    auto routed = dataflow::route(result.placed, neighbours_of(machine, dimensions), together);
+    const auto pace = relays == dataflow::Relays::routed_together ? dataflow::Pace::together
+                      : relays == dataflow::Relays::routed_singly ? dataflow::Pace::singly
+                                                                  : dataflow::Pace::in_stages;
+    auto routed = dataflow::route(result.placed, neighbours_of(machine, dimensions), pace);
     if (routed) result = {std::move(*routed), true};
   }
   return result;

@@ -135,7 +135,8 @@ Expected<Compiled, Refusal> compile_candidate(const recurrence::System& system, 
   }
   auto relays = candidate.relays;
   auto mapped = map_in_parts(lowered->placed, std::move(lowered->shared), machine, relays);
-  if (!mapped && relays == dataflow::Relays::routed && lowered->placed.within > 0 &&
+  const bool in_stages = relays == dataflow::Relays::routed && lowered->placed.within > 0;
+  if (!mapped && (in_stages || relays == dataflow::Relays::routed_singly) &&
       mapped.error().obstacle() == Obstacle::late_value) {
     relays = dataflow::Relays::routed_together;  // of the same graph, by other routes
     auto shared = attempt([&] { return share_links(lowered->placed, machine, relays); });
@@ -151,10 +152,14 @@ Expected<Compiled, Refusal> compile_candidate(const recurrence::System& system, 
     if (compiled && compiled->lost_loops.empty()) return compiled;
   }
   log.stage("map");
-  return attempt([&] {
+  auto compiled = attempt([&] {
     if (!verify_first) verify(lowered->graph, mapped->placed, mapped->verified, log);
     return generate(system, candidate.schedule, machine, std::move(lowered->graph), std::move(*mapped), log);
   });
+  if (compiled || !in_stages || compiled.error().obstacle() != Obstacle::capacity) return compiled;
+  auto other = candidate;
+  other.relays = dataflow::Relays::routed_singly;  // needs less room
+  return compile_candidate(system, other, machine, verify_first, log);
 }
 
 Expected<Compiled, Refusal> proven(Compiled compiled, const recurrence::System& system) {

@@ -17,6 +17,30 @@ def product_and_transpose(A, B):
 
 
 @cy.kernel
+def product(A, B):
+    return A @ B
+
+
+@cy.kernel
+def doubled_and_transpose(A):
+    B = A * 2
+    return B.T + B
+
+
+@cy.kernel
+def transposed_twice(A):
+    B = A * 2
+    C = B.T + 3 * B
+    return C.T - B
+
+
+@cy.kernel
+def transposed_and_turned(A, B):
+    C = A * 2
+    return C.T * 3 + B[::-1, ::-1]
+
+
+@cy.kernel
 def transposed_steps(u, n):
     for t in range(n):
         u = u.T + 1
@@ -141,6 +165,31 @@ def test_vectors_on_lines_and_rings(kernel, n, machine):
     cy.check(program, backends=("sim", "local"))
 
 
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize(
+    "machine",
+    [
+        cy.Machine(grid=(4, 4)),
+        cy.Machine(grid=(3, 3), link=cy.Link(depth=1)),
+        cy.Machine(grid=(2, 4), link=cy.Link(latency=3)),
+        cy.Machine(grid=(3, 2), link=cy.Link(depth=1, latency=2)),
+        cy.Machine(grid=(4, 2), topology="torus"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("n", [5, 12, 13])
+@pytest.mark.parametrize(
+    "kernel",
+    [doubled_and_transpose, transposed_twice, transposed_steps, transposed_and_turned, turned_steps],
+    ids=str,
+)
+def test_values_of_folded_pes_go_in_stages(kernel, n, machine):
+    """On links of every depth, whatever blocks are left at the edges."""
+    more = {transposed_and_turned: [integers(n, n)], transposed_steps: [3], turned_steps: [2]}.get(kernel, [])
+    program = kernel.compile(integers(n, n), *more, schedule=S.space("i", "j"), machine=machine)
+    cy.check(program, backends=("sim", "local"))
+
+
 @pytest.mark.parametrize("index", ["i", "j"])
 def test_rows_become_columns(index):
     program = transposed_steps.compile(integers(5, 5), 3, schedule=S.space(index))
@@ -196,6 +245,42 @@ def test_a_transpose_takes_as_many_cycles_as_its_longest_way_has_hops(n):
     assert cycles(program) <= steps * (2 * n + 1)
 
 
+@pytest.mark.parametrize(
+    ("n", "grid"), [(256, (16, 16)), (64, (4, 4)), (30, (6, 6)), (64, (2, 4)), (64, (4, 2))], ids=str
+)
+@pytest.mark.parametrize("steps", [0, 3])
+def test_an_exchange_takes_at_most_thrice_what_the_larger_of_bisection_and_hops_does(n, grid, steps):
+    """Half of the words on each side of the middle cross it, along the shorter side of the grid."""
+    kernel, more = (transposed_steps, [steps]) if steps else (doubled_and_transpose, [])
+    program = kernel.compile(cy.spec((n, n)), *more, machine=cy.Machine(grid=grid))
+    assert program.grid == grid
+    computed = (steps or 2) * n * n // (grid[0] * grid[1])
+    bound = 3 * max(n * n // 4 // min(grid), sum(grid) - 2) * max(steps, 1)
+    assert cycles(program) <= bound + computed
+
+
+def test_an_exchange_of_a_product_takes_as_long_as_any():
+    machine, shape = cy.Machine(grid=(8, 8)), cy.spec((64, 64))
+    both = cycles(product_and_transpose.compile(shape, shape, schedule=S.space("i", "j"), machine=machine))
+    assert (
+        both <= cycles(product.compile(shape, shape, schedule=S.space("i", "j"), machine=machine)) + 64 + 384
+    )
+
+
+def test_what_stages_have_no_room_for_goes_value_by_value():
+    n = 64
+    spec, schedule = cy.spec((n, n)), S.space("i", "j")
+    roomy, tight = (
+        doubled_and_transpose.compile(
+            spec, schedule=schedule, machine=cy.Machine(grid=(4, 4), pe=cy.PE(memory=memory))
+        )
+        for memory in (8192, 6144)
+    )
+    assert 2 * cycles(roomy) < cycles(tight)
+    A = integers(n, n)
+    np.testing.assert_array_equal(cy.run(tight, A, backend="sim").output, 2 * (A + A.T))
+
+
 def test_a_shift_takes_as_many_cycles_as_hops_whatever_the_length():
     for n in (60, 600):
         assert cycles(differences.compile(cy.spec((n,)), schedule=S.space("i"))) <= 24
@@ -226,6 +311,12 @@ def test_a_point_source_and_a_probe_are_where_they_are(n):
     for found, expected in zip(result.outputs.values(), wave.reference(*arguments), strict=True):
         np.testing.assert_array_equal(found, expected)
     assert result.cycles <= 7 * 5
+
+
+def test_an_explanation_names_the_way_in_stages():
+    program = doubled_and_transpose.compile(cy.spec((8, 8)), machine=cy.Machine(grid=(4, 4)))
+    for axis in "ij":
+        assert f"goes to its use in line 27 in stages, hop by hop along {axis}: PE" in str(program.explain())
 
 
 def test_an_explanation_names_the_way():

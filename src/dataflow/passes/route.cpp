@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -19,11 +21,14 @@ using Forms = std::vector<poly::Affine>;
 
 /// A part of a way along one grid dimension, in one direction.
 struct Leg {
-  std::size_t axis;        ///< Of the grid.
-  std::int64_t direction;  ///< 1 or -1.
-  std::int64_t ring;       ///< PEs round which it leads over the border; 0: it does not.
-  poly::Affine start;      ///< The coordinate from which it leads, over the user's own coordinates.
-  poly::Affine length;     ///< Its hops, the same.
+  std::size_t axis;             ///< Of the grid.
+  std::int64_t direction;       ///< 1 or -1.
+  std::int64_t ring;            ///< PEs round which it leads over the border; 0: it does not.
+  poly::Affine start;           ///< The coordinate from which it leads, over the user's own coordinates.
+  poly::Affine length;          ///< Its hops, the same.
+  poly::Affine departure = {};  ///< Step in which a value on it had no hops behind it, the same.
+  /// By how many steps of which dims of time it comes before the use.
+  std::vector<std::pair<std::size_t, std::int64_t>> early = {};
 };
 
 /// The users of one rule whose values go in the same directions.
@@ -44,11 +49,9 @@ class WayBuilder;
 
 class Routing {
  public:
-  Routing(const Placed& placed, const Neighbours& neighbours, bool together)
-      : placed_(placed), joined_(neighbours.joined), together_(together) {
-    const auto& dims = placed.graph.dims;
-    for (const auto& name : placed.space)
-      space_.push_back(static_cast<std::size_t>(std::ranges::find(dims, name) - dims.begin()));
+  Routing(const Placed& placed, const Neighbours& neighbours, Pace pace)
+      : placed_(placed), joined_(neighbours.joined), pace_(pace), together_(pace == Pace::together) {
+    for (const auto& name : placed.space) space_.push_back(dim_of(name));
     for (const auto d : space_) {
       std::optional<std::int64_t> low, high;
       for (const auto& space : placed.graph.spaces) {
@@ -67,6 +70,11 @@ class Routing {
   std::optional<Placed> run();
 
  private:
+  [[nodiscard]] std::size_t dim_of(const std::string& name) const {
+    const auto& dims = placed_.graph.dims;
+    return static_cast<std::size_t>(std::ranges::find(dims, name) - dims.begin());
+  }
+
   [[nodiscard]] const Space& space_of(const Rule& rule) const {
     return placed_.graph.at(placed_.graph.at(rule.flow).space);
   }
@@ -81,18 +89,16 @@ class Routing {
     return joined_(offset);
   }
 
-  /// A value that is on its way in the step of its use has to be made in one before: of the loops around the points of a
-  /// folded PE, for all of these together.
-  void require_time(const Rule& rule, const Transfer& transfer) {
+  /// A value that is on its way in the step of its use has to be made in one before. Returns whether it is in one of the
+  /// loops around the points of a folded PE.
+  [[nodiscard]] bool is_earlier(const Rule& rule, const Transfer& transfer) const {
     auto alike = rule.domain;
     for (std::size_t t = 0; t < placed_.time.size(); ++t) {
-      together_ = together_ && t + placed_.within < placed_.time.size();
-      const auto d = static_cast<std::size_t>(std::ranges::find(placed_.graph.dims, placed_.time[t]) -
-                                              placed_.graph.dims.begin());
+      const auto d = dim_of(placed_.time[t]);
       const auto later = space_of(rule).tuple[d] - transfer.from[d];
       if (!alike.satisfies({later, false})) break;
       alike = alike.intersect({later, true});
-      if (alike.is_empty()) return;
+      if (alike.is_empty()) return t + placed_.within < placed_.time.size();
     }
     throw LegalityError(
         {.code = "CYC221",
@@ -114,13 +120,16 @@ class Routing {
     return result;
   }
 
-  /// The users of a rule by the directions from which their values come.
-  [[nodiscard]] std::vector<Way> ways_of(const Rule& rule, const Transfer& transfer) const {
+  /// Users of a rule, over their own coordinates, by the directions from which their values come: along the grid's last
+  /// dimension first, or along its first.
+  [[nodiscard]] std::vector<Way> ways_of(const Rule& rule, const poly::Set& all, bool last_first) const {
     const auto& space = space_of(rule);
     const auto count = space.own.size();
-    const auto user = over_own(space, space.tuple), maker = over_own(space, transfer.from);
-    std::vector<Way> ways{{rule.domain.preimage(user, count), {}}};
-    for (auto g = space_.size(); g-- > 0;) {
+    const auto user = over_own(space, space.tuple);
+    const auto maker = over_own(space, std::get<Transfer>(rule.action).from);
+    std::vector<Way> ways{{all, {}}};
+    for (std::size_t n = 0; n < space_.size(); ++n) {
+      const auto g = last_first ? space_.size() - 1 - n : n;
       const auto& start = maker[space_[g]];
       const auto distance = user[space_[g]] - start;
       std::vector<Way> split;
@@ -145,7 +154,7 @@ class Routing {
     return ways;
   }
 
-  /// The grid's coordinates and the hops behind a value at coordinate `at` of a leg's axis, over the variables of `at`: the
+  /// The grid's coordinates of a value at coordinate `at` of a leg's axis, and its step, over the variables of `at`: the
   /// user's own coordinates, and others.
   [[nodiscard]] Forms way_point(const Rule& rule, const Way& way, const Side& side,
                                 const poly::Affine& at) const {
@@ -166,7 +175,7 @@ class Routing {
     }
     const auto& leg = way.legs[side.leg];
     result[leg.axis] = at;
-    result.push_back(hops + leg.direction * (at - wide(leg.start)));
+    result.push_back(wide(leg.departure) + hops + leg.direction * (at - wide(leg.start)));
     return result;
   }
 
@@ -182,29 +191,95 @@ class Routing {
     return result;
   }
 
-  /// As few as can be.
-  void find_destinations(const Rule& rule, Way& way) {
+  /// True where on a leg no two values to the same destination are in one PE in the same step.
+  [[nodiscard]] bool are_told_apart(const Rule& rule, const Way& way, std::size_t leg) const {
     const auto& space = space_of(rule);
     const auto count = space.own.size() + 1;
     const auto user = over_own(space, space.tuple, 1);
-    const auto are_told_apart = [&](const std::vector<std::size_t>& destinations) {
-      for (std::size_t leg = 0; leg < way.legs.size(); ++leg) {
-        auto forms = way_point(rule, way, {leg, false}, poly::variable(count, count - 1));
-        for (const auto d : time_dims()) forms.push_back(user[d]);
-        for (const auto g : destinations) forms.push_back(user[space_[g]]);
-        for (auto& form : fixed(way, count)) forms.push_back(std::move(form));
-        if (!poly::left_inverse(forms, count)) return false;
-      }
-      return true;
-    };
+    auto forms = way_point(rule, way, {leg, false}, poly::variable(count, count - 1));
+    for (const auto d : time_dims()) forms.push_back(user[d]);
+    for (const auto g : way.destinations) forms.push_back(user[space_[g]]);
+    for (auto& form : fixed(way, count)) forms.push_back(std::move(form));
+    return poly::left_inverse(forms, count).has_value();
+  }
+
+  /// As few as can be with which a condition holds for each leg.
+  template <typename Condition>
+  void find_destinations(Way& way, const Condition& holds) const {
+    const auto legs = std::views::iota(std::size_t{0}, way.legs.size());
     for (std::size_t choice = 0; choice < std::size_t{1} << space_.size(); ++choice) {
       way.destinations.clear();
       for (std::size_t g = 0; g < space_.size(); ++g) {
         if (((choice >> g) & 1U) != 0) way.destinations.push_back(g);
       }
-      if (are_told_apart(way.destinations)) break;
+      if (std::ranges::all_of(legs, holds)) return;
     }
-    destinations_.insert(way.destinations.begin(), way.destinations.end());
+  }
+
+  /// One more than the hops of a way's first legs.
+  [[nodiscard]] static poly::Affine steps_after(const Way& way, std::size_t legs) {
+    auto result = poly::constant(way.users.dimensions(), 1);
+    for (const auto& leg : way.legs | std::views::take(legs)) result = result + leg.length;
+    return result;
+  }
+
+  /// Lets all values set out at once and go without a stop.
+  void go_straight(const Rule& rule, Way& way) const {
+    const auto most = *way.users.image({steps_after(way, way.legs.size())}).maximum(0);
+    for (auto& leg : way.legs) leg.departure = poly::constant(way.users.dimensions(), -most);
+    find_destinations(way, [&](std::size_t leg) { return are_told_apart(rule, way, leg); });
+  }
+
+  /// Lets values go one leg in each step of the last of some loops, so many steps before the use: all set out at once, or
+  /// where they so would meet, arrive at once.
+  void go_in_stages(const Rule& rule, Way& way,
+                    const std::vector<std::pair<std::size_t, std::int64_t>>& early) const {
+    find_destinations(way, [&](std::size_t n) {
+      auto& leg = way.legs[n];
+      const auto most = poly::constant(way.users.dimensions(), *way.users.image({leg.length}).maximum(0));
+      leg.early = early;
+      leg.early.back().second += static_cast<std::int64_t>(way.legs.size() - n) - 1;
+      return std::ranges::any_of(std::vector{most, leg.length}, [&](const poly::Affine& hops) {
+        leg.departure = -1 * (hops + steps_after(way, n));
+        return are_told_apart(rule, way, n);
+      });
+    });
+  }
+
+  /// Ways in stages for the points of a folded PE; none where it has one point.
+  [[nodiscard]] std::vector<Way> stages(const Rule& rule, const poly::Set& users) const {
+    const auto& space = space_of(rule);
+    const auto user = over_own(space, space.tuple);
+    std::vector<std::pair<std::size_t, std::int64_t>> loops;  // with the users' first steps
+    for (const auto& name : placed_.time | std::views::drop(placed_.time.size() - placed_.within)) {
+      const auto steps = users.image({user[dim_of(name)]});
+      if (steps.minimum(0) < steps.maximum(0)) loops.emplace_back(dim_of(name), *steps.minimum(0));
+    }
+    if (loops.empty()) return {};
+    const auto [outer, low] = loops.front();
+    const auto half = (*users.image({user[outer]}).maximum(0) - low + 2) / 2;
+    const auto others = users.intersect({user[outer] - poly::constant(space.own.size(), low + half), false});
+    const auto most_destinations = [](const std::vector<Way>& ways) {
+      return std::ranges::max(ways, {}, [](const Way& way) { return way.destinations.size(); })
+          .destinations.size();
+    };
+    std::vector<Way> result;
+    for (const bool first : {true, false}) {
+      auto early = loops;
+      early.front().second += first ? half : 2 * half;
+      const auto in_order = [&](bool last_first) {
+        auto ways = ways_of(rule, first ? users.subtract(others) : others, last_first);
+        for (auto& way : ways) go_in_stages(rule, way, early);
+        return ways;
+      };
+      auto ways = in_order(first);
+      if (most_destinations(ways) > 0) {
+        auto turned = in_order(!first);
+        if (most_destinations(turned) < most_destinations(ways)) ways = std::move(turned);
+      }
+      std::ranges::move(ways, std::back_inserter(result));
+    }
+    return result;
   }
 
   [[nodiscard]] std::vector<std::size_t> time_dims() const {
@@ -227,7 +302,7 @@ class Routing {
       loop = result_.time.insert(loop, std::move(name)) + 1;
     };
     for (const auto g : destinations_) add("to_" + placed_.space[g]);
-    add("hop");
+    add(in_stages_ ? "stage_hop" : "hop");
     const auto rank = graph.dims.size();
     if (result_.within > 0 && !together_) result_.within += rank - old;
     Forms others;
@@ -261,6 +336,8 @@ class Routing {
 
   const Placed& placed_;
   const std::function<bool(const std::vector<std::int64_t>&)>& joined_;
+  Pace pace_;
+  bool in_stages_ = false;          ///< Some values go in stages.
   bool together_;                   ///< Hops come before the points of a folded PE.
   std::vector<std::size_t> space_;  ///< Dims of the graph.
   std::vector<std::int64_t> origin_,
@@ -280,9 +357,6 @@ class WayBuilder {
         way_(way),
         user_(routing.space_of(rule)),
         own_(user_.own.size()) {
-    auto hops = poly::constant(own_, -1);
-    for (const auto& leg : way.legs) hops = hops - leg.length;
-    before_use_ = way.legs.empty() ? 0 : *way.users.image({hops}).minimum(0);
     const auto user = routing.over_own(user_, user_.tuple);
     for (const auto d : routing.space_) last_.push_back(way.users.image({user[d]}).maximum(0).value());
     for (std::size_t n = 0; n < own_; ++n) users_.push_back(poly::variable(own_ + 1, n));
@@ -332,7 +406,8 @@ class WayBuilder {
         result[next] = user[routing_.space_[g]] - poly::constant(own_ + 1, last_[g] + 1);
       ++next;
     }
-    result.back() = forms.back() + poly::constant(own_ + 1, before_use_);
+    result.back() = forms.back();
+    for (const auto& [d, steps] : way_.legs[side.leg].early) result[d].constant -= steps;
     return result;
   }
 
@@ -440,7 +515,6 @@ class WayBuilder {
   const Way& way_;
   const Space& user_;
   std::size_t own_;
-  std::int64_t before_use_;         ///< Step of no hops.
   std::vector<std::int64_t> last_;  ///< The users' greatest coordinate, by grid dimension.
   Forms users_;                     ///< The user of a point on the leg.
 };
@@ -448,13 +522,26 @@ class WayBuilder {
 std::optional<Placed> Routing::run() {
   const auto& rules = placed_.graph.rules;
   std::vector<std::vector<Way>> ways(rules.size());
+  bool all_earlier = true;
   for (std::size_t r = 0; r < rules.size(); ++r) {
     const auto* transfer = std::get_if<Transfer>(&rules[r].action);
     if (transfer == nullptr || transfer->broadcast || is_joined(rules[r], *transfer)) continue;
-    require_time(rules[r], *transfer);
-    ways[r] = ways_of(rules[r], *transfer);
-    for (auto& way : ways[r]) find_destinations(rules[r], way);
+    const bool earlier = is_earlier(rules[r], *transfer);
+    all_earlier = all_earlier && earlier;
+    const auto& space = space_of(rules[r]);
+    const auto users = rules[r].domain.preimage(over_own(space, space.tuple), space.own.size());
+    ways[r] = ways_of(rules[r], users, true);
+    const bool turns = std::ranges::any_of(ways[r], [](const Way& way) { return way.legs.size() > 1; });
+    auto staged = turns && earlier && pace_ == Pace::in_stages ? stages(rules[r], users) : std::vector<Way>{};
+    if (staged.empty()) {
+      for (auto& way : ways[r]) go_straight(rules[r], way);
+    } else {
+      ways[r] = std::move(staged);
+      in_stages_ = true;
+    }
+    for (const auto& way : ways[r]) destinations_.insert(way.destinations.begin(), way.destinations.end());
   }
+  together_ = together_ && all_earlier;
   if (std::ranges::all_of(ways, [](const auto& way) { return way.empty(); })) return std::nullopt;
   widen();
   auto given = std::exchange(result_.graph.rules, {});
@@ -467,8 +554,8 @@ std::optional<Placed> Routing::run() {
 
 }  // namespace
 
-std::optional<Placed> route(const Placed& placed, const Neighbours& neighbours, bool together) {
-  return Routing(placed, neighbours, together).run();
+std::optional<Placed> route(const Placed& placed, const Neighbours& neighbours, Pace pace) {
+  return Routing(placed, neighbours, pace).run();
 }
 
 }  // namespace cyclotron::dataflow

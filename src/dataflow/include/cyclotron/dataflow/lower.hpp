@@ -12,19 +12,20 @@ enum class FreeIndexPlacement : std::uint8_t { where_read, zero, in_statement };
 
 /// Ways of values of earlier steps from several hops away: straight from where they are made, as `share_links` wants
 /// them, by relays of each user's own, or straight however far, where the machine may have such links or `route` finds the
-/// way: for each point of a folded PE, or for all of its points together; or for each point, and from user to user within
-/// a step too, which may wait for each other.
+/// way, at its three paces; or in stages, and from user to user within a step too, which may wait for each other.
 enum class Relays : std::uint8_t {
   shared,
   between_neighbours,
   none,
   routed,
   routed_together,
+  routed_singly,
   routed_in_turns
 };
 
 [[nodiscard]] constexpr bool is_routed(Relays relays) {
-  return relays == Relays::routed || relays == Relays::routed_together || relays == Relays::routed_in_turns;
+  return relays == Relays::routed || relays == Relays::routed_together || relays == Relays::routed_singly ||
+         relays == Relays::routed_in_turns;
 }
 
 /// True where the two place some equation's points differently. Throws as `lower` does.

@@ -18,20 +18,29 @@ struct Neighbours {
   std::vector<std::optional<std::int64_t>> rings = {};
 };
 
+/// The ways of the values for the points of a folded PE.
+enum class Pace : std::uint8_t {
+  /// Those that turn take a leg in each step of the innermost loop of these points, before the first of them: the first leg
+  /// of one point's values while those of the point before take their second. PEs take each hop together: no link holds
+  /// more than one value. Half of the points' values go along the grid's first dimension first, which halves what the links
+  /// into the turns carry.
+  in_stages,
+  together,  ///< Those of all points take each hop one after the other, before the first of these points.
+  singly,    ///< Those of each point take all of their hops before the next.
+};
+
 /// Lets what comes from a PE that no link joins, or from PEs at a distance that varies, pass the PEs between: first along
 /// the grid's last dimension, then along those before it, on a ring the short way round. Each hop is a step of a new
 /// innermost coordinate of time, before the use in the same step of all other loops: values that pass one PE follow each
-/// other by the hops behind them, and those that so would meet, by the PE that they go to as well. The number of spaces
-/// depends on the directions of the ways, not on their lengths.
+/// other by the hops behind them, or ahead, and those that so would meet, by the PE that they go to as well. The number of
+/// spaces depends on the directions of the ways, not on their lengths.
 ///
-/// `together`: the values of all points of a folded PE take each hop one after the other, before the first of these
-/// points, where they are made in an earlier step of the loops around them: else each takes all of its hops before the
-/// next.
+/// What is not made in an earlier step of the loops around the points of a folded PE goes singly at every pace.
 ///
 /// Throws LegalityError CYC221 where such a value is made in the step of its use: `distribute` tells them apart.
 /// Requires: verify(placed.graph). Ensures: verify(result->graph); a link joins what each rule of these ways joins.
 /// None where links join everything already.
 [[nodiscard]] std::optional<Placed> route(const Placed& placed, const Neighbours& neighbours,
-                                          bool together = false);
+                                          Pace pace = Pace::in_stages);
 
 }  // namespace cyclotron::dataflow
