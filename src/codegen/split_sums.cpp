@@ -23,12 +23,13 @@ using program::Receive;
 using program::Send;
 using program::SlotRef;
 
-/// How often a loop runs, where its bounds are numbers.
+/// The iterations of a loop, where its bounds are numbers; else any number.
 double iterations(const Loop& loop) {
   const auto number = [](const std::vector<program::Bound>& bounds) {
     const bool is_number = bounds.size() == 1 && bounds[0].numerator.coefficients.empty();
-    return is_number ? static_cast<double>(bounds[0].numerator.constant) / static_cast<double>(bounds[0].divisor)
-                     : std::numeric_limits<double>::infinity();
+    return is_number
+               ? static_cast<double>(bounds[0].numerator.constant) / static_cast<double>(bounds[0].divisor)
+               : std::numeric_limits<double>::infinity();
   };
   const auto extent = number(loop.upper) - number(loop.lower);
   if (!std::isfinite(extent)) return std::numeric_limits<double>::infinity();

@@ -179,8 +179,10 @@ class DefaultSearch {
       budget_ = std::min(budget_, least_candidates_of_long);
     {
       std::optional<poly::EffortBudget> budget;
-      if (is_very_long_) budget.emplace(most_operations_of_long);  // the rest is for one PE, and for proofs
-      else if (one_pe_first && !has_one_pe_) budget.emplace(most_operations_without_one_pe);
+      if (is_very_long_)
+        budget.emplace(most_operations_of_long);  // the rest is for one PE, and for proofs
+      else if (one_pe_first && !has_one_pe_)
+        budget.emplace(most_operations_without_one_pe);
       find_first();
       if (choices_.empty() && !is_very_long_) try_routes();
       if (choices_.empty() && !is_very_long_) try_turns();
@@ -500,7 +502,8 @@ class DefaultSearch {
   /// Reductions from both ends, where that is the fastest as far as times and estimates tell.
   void try_inwards() {
     const poly::EffortLimit limit(most_operations_inwards);
-    for (const auto& [cycles, inwards, routed] : hopes(placements_.inwards) | std::views::take(most_inwards)) {
+    for (const auto& [cycles, inwards, routed] :
+         hopes(placements_.inwards) | std::views::take(most_inwards)) {
       if (cycles * (is_very_long_ ? far_faster : 1) >= best_time()) break;
       try_order(*inwards, orders(), routed);
     }
@@ -668,9 +671,10 @@ class DefaultSearch {
   std::size_t cost_;
   std::size_t budget_;  ///< Candidates to compile, by the size of the system alone.
   std::map<std::vector<std::string>, Variant>
-      variants_;         ///< By the indices over which reductions go inwards.
-  std::set<Key> tried_;  ///< Space, those indices, those that are dealt out, whether PEs load tables, and with routes.
-  std::set<Key> far_;    ///< Of these, those for which links were missing.
+      variants_;  ///< By the indices over which reductions go inwards.
+  std::set<Key>
+      tried_;  ///< Space, those indices, those that are dealt out, whether PEs load tables, and with routes.
+  std::set<Key> far_;  ///< Of these, those for which links were missing.
   std::vector<Choice> choices_;
   bool has_one_pe_ = false;    ///< First.
   bool is_very_long_ = false;  ///< One PE takes more than that first try may, or would.

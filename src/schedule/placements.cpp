@@ -116,7 +116,8 @@ class EquationCost {
 
   std::vector<Work> works;
   std::vector<Way> ways;
-  std::set<std::size_t> bounded;  ///< Indices of which numbers tell the first and the last value, as `first[i] <= k < last[i]`.
+  std::set<std::size_t>
+      bounded;  ///< Indices of which numbers tell the first and the last value, as `first[i] <= k < last[i]`.
   std::vector<BoundedRead> bounded_reads;
 
  private:
@@ -385,7 +386,8 @@ class Estimates {
 
   [[nodiscard]] Placement of(Schedule schedule) const {
     std::vector<double> parts(names_.size(), 0);  // PEs along the indices in space,
-    std::vector<double> blocks(names_.size(), 1);  // and their neighbouring values in each; 0: dealt out in turn
+    std::vector<double> blocks(names_.size(),
+                               1);  // and their neighbouring values in each; 0: dealt out in turn
     Placement result;
     std::set<std::size_t> inwards;
     for (std::size_t d = 0; d < schedule.space_indices.size(); ++d) {
@@ -428,7 +430,8 @@ class Estimates {
         if (!is_found_along) cycles *= is_skipped ? std::max(each / expected_of_bounded, 1.0) : each;
         if (pes == 0) continue;
         const auto first = loop.first - firsts_[loop.index], last = first + loop.extent - 1;
-        if (block > 0) where[loop.index] = {std::floor(first / block), std::floor(last / block)};
+        if (block > 0)
+          where[loop.index] = {std::floor(first / block), std::floor(last / block)};
         else if (loop.extent < pes && std::fmod(first, pes) <= std::fmod(last, pes))
           where[loop.index] = {std::fmod(first, pes), std::fmod(last, pes)};
       }

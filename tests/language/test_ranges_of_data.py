@@ -188,7 +188,9 @@ def test_the_default_of_sparse_rows_takes_what_they_have(grid, most):
     np.testing.assert_allclose(result.output, sparse_product(*arguments), rtol=1e-12)
     np.testing.assert_array_equal(cy.run(program, backend="local").output, result.output)
     one_pe = ("0",) * len(program.grid)
-    one = cy.kernel(sparse_product).compile(*arguments, machine=machine, schedule=cy.Schedule().space(*one_pe))
+    one = cy.kernel(sparse_product).compile(
+        *arguments, machine=machine, schedule=cy.Schedule().space(*one_pe)
+    )
     assert 4 * result.cycles <= cy.run(one, backend="sim").cycles
 
 

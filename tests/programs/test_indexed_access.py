@@ -299,7 +299,7 @@ def test_tables_spread_over_a_line_of_pes() -> None:
     assert np.array_equal(found.output, x[places])
     hops = 99
     assert found.cycles <= 200 + hops
-    # A sum takes a cycle in each PE, which has the element by then, and one to the next; each further number 3 cycles.
+    # A sum takes a cycle in each PE, which has the element by then, and one to the next.
     assert found.cycles <= 2 * hops + 3 * 4
 
 
@@ -314,7 +314,8 @@ def test_sums_over_a_line_are_the_same_whether_elements_are_taken_first(numbers:
     assert ("element" in str(program)) == (numbers < 12)
     for backend in ("sim", "local"):
         found = cy.run(program, backend=backend).output
-        assert np.array_equal(found, x[places]) and (np.signbit(found) == np.signbit(x[places])).all()
+        assert np.array_equal(found, x[places])
+        assert np.array_equal(np.signbit(found), np.signbit(x[places]))
 
 
 @pytest.mark.parametrize("schedule", [None, S.space("i"), S.time("i", "k", "j")])

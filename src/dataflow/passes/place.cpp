@@ -215,9 +215,8 @@ class CoordinateChange {
   /// its own iterations of the loops inside.
   void place_rows() {
     for (auto& axis : axes_) {
-      if (axis.divisor > 1 && std::ranges::none_of(old_.rules, [&](const Rule& rule) {
-            return crosses(rule, axis.form);
-          }))
+      if (axis.divisor > 1 &&
+          std::ranges::none_of(old_.rules, [&](const Rule& rule) { return crosses(rule, axis.form); }))
         place_outside(axis);
     }
   }
