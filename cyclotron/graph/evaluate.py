@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from cyclotron.graph.nodes import Block, Domain, Edge, Literal, Node, Number
 from cyclotron.graph.operations import Operand, applied, chosen, folded
 from cyclotron.graph.points import Numbers, Points, bounds, points_of
-from cyclotron.language.trace.early_exit import is_ending, most_steps
+from cyclotron.language.trace.early_exit import ending_error, is_ending
 from cyclotron.language.trace.prints import printed_by
 from cyclotron.language.values.affine import Affine, Index
 from cyclotron.language.values.blocked import Blocked
 from cyclotron.language.values.nodes import Tensor
-from cyclotron.language.values.source_span import line_span
 from cyclotron.support.arguments import array_of
 from cyclotron.support.errors import ExecutionError, ShapeError
 
@@ -53,13 +52,7 @@ def evaluate(graph: Block, inputs: Mapping[str, Any]) -> dict[str, NDArray[Any]]
     outputs = {name: value for name, value in outputs.items() if printed_by(name) is None}
     for name in [name for name in outputs if is_ending(name)]:
         if outputs.pop(name):
-            line, steps = most_steps(name)
-            raise ExecutionError(
-                f"a `while` of `{graph.name}` has not ended after {steps:,} steps",
-                code="CYC719",
-                span=line_span(tensors[0].span.file, line) if tensors else None,
-                help="allow it more by `@cy.kernel(max_steps=...)`",
-            )
+            raise ending_error(name, graph.name, tensors[0].span.file if tensors else None)
     return outputs
 
 

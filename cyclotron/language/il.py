@@ -47,7 +47,8 @@ from cyclotron.language.trace.early_exit import bound_reached as unfinished
 from cyclotron.language.trace.early_exit import break_if as stop
 from cyclotron.language.trace.early_exit import counted
 from cyclotron.language.trace.early_exit import loop_flag as running
-from cyclotron.language.trace.loop_carried import as_it_was, later
+from cyclotron.language.trace.last_values import later
+from cyclotron.language.trace.loop_carried import as_it_was
 from cyclotron.language.trace.loop_carried import loop_carried as kept
 from cyclotron.language.trace.loop_carried import update_carried as keep
 from cyclotron.language.trace.loop_parts import loop_parts as parts

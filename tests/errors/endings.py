@@ -72,8 +72,9 @@ def shape_until(x):
 def read_after_the_break(x):
     for t in range(9):
         x = x + 1
-        largest = cy.max(x)
-        if largest > 4:
+        if t % 2 == 1:
+            largest = cy.max(x)
+        if cy.max(x) > 4:
             break
     x[0] = largest  # error: CYC111
     return x
@@ -104,17 +105,6 @@ def over_values_until_data(x):
         if x[0] > 4:  # error: CYC104
             break
     return x
-
-
-@cy.kernel
-def item_after_the_loop(x):
-    y = cy.zeros_like(x)
-    for v in x:
-        if v > 3:
-            break
-        y += v
-    y[0] = v  # error: CYC111
-    return y
 
 
 @cy.kernel

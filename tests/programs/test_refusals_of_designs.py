@@ -25,6 +25,14 @@ def squares_of_tiles(A):
     return C
 
 
+@cy.kernel
+def largest_before_the_end(x):
+    while cy.max(x) > 1:
+        largest = cy.max(x)
+        x = x / 2
+    return x * largest
+
+
 @cy.kernel(max_steps=1000)
 def doubled_until(x):
     while x[0] < 1:
@@ -234,6 +242,11 @@ REFUSALS = {
         cy.ExecutionError,
         "CYC719",
         lambda: cy.run(doubled_until.compile(np.zeros(1))),
+    ),
+    "name-that-no-iteration-assigned": (
+        cy.ExecutionError,
+        "CYC723",
+        lambda: cy.run(largest_before_the_end.compile(np.zeros(1))),
     ),
     "sweep-without-values": (cy.ExecutionError, "CYC716", lambda: cy.sweep(kernels.matmul, *SPECS, depth=[])),
     "sweep-of-a-fixed-grid": (cy.ExecutionError, "CYC716", lambda: cy.sweep(compiled(), grid=(2, 2))),

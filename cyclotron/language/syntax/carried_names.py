@@ -40,18 +40,21 @@ def updated_in_place(body: Sequence[ast.AST]) -> set[str]:
     return names.difference(part.id for part in stored if id(part) not in own)
 
 
-def certain_names(body: Sequence[ast.stmt]) -> set[str]:
-    """The names that each iteration assigns, where loops in it over ranges have iterations."""
-    found: set[str] = set()
+def certain_names(body: Sequence[ast.stmt]) -> dict[str, tuple[int, int]]:
+    """The names that each iteration assigns, where loops in it over ranges have iterations, and by where."""
+    found: dict[str, tuple[int, int]] = {}
     for one in body:
+        names: Iterable[str] = ()
         if isinstance(one, (ast.Assign, ast.AnnAssign)) and one.value is not None:
             targets = one.targets if isinstance(one, ast.Assign) else [one.target]
             parts = [part for target in targets for part in walk(target)]
-            found |= {
+            names = [
                 part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
-            }
+            ]
         elif isinstance(one, ast.For) and not any(isinstance(part, ast.Break) for part in walk(one)):
-            found |= certain_names(one.body)
+            names = certain_names(one.body)
+        for name_of_one in names:
+            found.setdefault(name_of_one, (_end(one), one.end_col_offset or 0))
     return found
 
 
@@ -152,13 +155,8 @@ def before(
     like: ast.AST,
     numbers: Collection[str] = (),
     in_place: Collection[str] = (),
-    *,
-    later: bool = False,
 ) -> list[ast.stmt]:
-    """`u_kept = u = il.kept(u, name="u")` for each name; `names` has both. Numbers stay what they are.
-
-    With `later` as `u_kept = il.later(name="u")`, for names that hold nothing yet.
-    """
+    """`u_kept = u = il.kept(u, name="u")` for each name; `names` has both. Numbers stay what they are."""
     result: list[ast.stmt] = []
     for one, kept_one in names.items():
         targets: list[ast.expr] = [name(kept_one, store=True)]
@@ -168,8 +166,6 @@ def before(
         if one not in numbers:
             targets.append(name(one, store=True))
         kept = call(il, "kept", [name(one)], words(name=one, **options))
-        if later:
-            kept = call(il, "later", [], words(name=one))
         result.append(located(ast.Assign(targets=targets, value=kept), like))
     return result
 

@@ -272,10 +272,11 @@ def _early_exit(
     state.arrays.declare_data(numbers)
     in_place = {one for one in numbers & carried_names.updated_in_place(repeated) if one in state.arrays}
     kept = {one: state.unused(f"{one}_kept") for one in sorted({*found, *numbers})}
-    read = set() if flag else carried_names.next_readings(state.source.node, node).keys()
-    first = (carried_names.certain_names(node.body) & read) - kept.keys() - state.of_host
+    read = carried_names.next_readings(state.source.node, node).keys()
+    assigned = carried_names.certain_names(node.body)
+    first = (assigned.keys() & read) - kept.keys() - state.of_host
     later = {one: state.unused(f"{one}_kept") for one in sorted(first)}
-    return EarlyExit(flag, kept, numbers, in_place, later)
+    return EarlyExit(flag, kept, numbers, in_place, later, assigned)
 
 
 def _check_read_again(state: RewriteState, node: ast.stmt, numbers: Collection[str]) -> None:
@@ -379,7 +380,7 @@ def _loop(
     """
     numbers, kept = early_exit.numbers, early_exit.carried
     before = carried_names.before(state.il, kept, head, numbers, early_exit.in_place)
-    before += carried_names.before(state.il, early_exit.later, head, early_exit.later, later=True)
+    before += [_last_value(state, head, node, early_exit, one, test) for one in early_exit.later]
     options: list[ast.keyword] = []
     if early_exit.flag:
         running = call(state.il, "running", [], words(name=index))
@@ -405,6 +406,26 @@ def _loop(
     return [*before, block, *rest]
 
 
+def _last_value(
+    state: RewriteState,
+    head: ast.expr,
+    node: ast.stmt,
+    early_exit: EarlyExit,
+    one: str,
+    test: ast.expr | None,
+) -> ast.stmt:
+    """`t_kept = il.later(name="t")`, with what is true of a loop that assigns it in its first iteration."""
+    options = words(name=one)
+    if early_exit.flag:
+        options += words(ends=True)
+        ends = [(part.lineno, part.col_offset) for part in walk(node) if isinstance(part, ast.Break)]
+        of_data = any(isinstance(part, ast.Call) for part in walk(test or head))
+        if not any(end < early_exit.assigned[one] for end in ends) and (test is None or not of_data):
+            options += words(begins=function_of([], copied(test) if test else ast.Constant(True)))
+    later = call(state.il, "later", [], options)
+    return located(ast.Assign(targets=[name(early_exit.later[one], store=True)], value=later), head)
+
+
 def _break_where(state: RewriteState, test: ast.expr, *, negated: bool = False) -> ast.stmt:
     """`il.stop(t_runs, test, u=(u_kept, u))`."""
     for part in walk(test):
@@ -420,7 +441,9 @@ def _break_where(state: RewriteState, test: ast.expr, *, negated: bool = False) 
     condition = state.test(test)
     if negated:
         condition = located(call(state.il, "no", [condition]), test)
-    stop = call(state.il, "stop", [name(early_exit.flag), condition], pairs(early_exit.carried))
+    at = test.lineno, test.col_offset
+    kept = {one: place for one, place in early_exit.later.items() if early_exit.assigned[one] <= at}
+    stop = call(state.il, "stop", [name(early_exit.flag), condition], pairs({**early_exit.carried, **kept}))
     return located(ast.Expr(value=located(stop, test)), test)
 
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Container, Iterator, Sequence
 
 from cyclotron.language.syntax.array_names import stores
+from cyclotron.language.syntax.carried_names import certain_names, next_readings
 from cyclotron.language.syntax.jumps import jumps
 from cyclotron.language.syntax.names import assigned_names
 from cyclotron.language.syntax.rewrite_state import RewriteState
@@ -22,8 +23,8 @@ def over_places(
 
     PEs go through those selected alone (`codegen/bound_iterations`), each through its own. None where no axis
     is read in every iteration, or the loop is more than that: it may break off, has loops inside, reads at
-    other places than the index itself, needs its last index, or counts from a number that was computed, which
-    may be negative: places from an axis's end on.
+    other places than the index itself, needs its last index or the last value of a name, or counts from a
+    number that was computed, which may be negative: places from an axis's end on.
     """
     assert isinstance(node.target, ast.Name)
     index = node.target.id
@@ -32,6 +33,9 @@ def over_places(
     if index in {part.id for part in assigned_names(node.body)} or _is_read_elsewhere(state, index):
         return None
     if not _is_from_the_first(state, start):
+        return None
+    read = certain_names(node.body).keys() & next_readings(state.source.node, node).keys()
+    if any(one not in state.arrays and not state.arrays.is_number(one) for one in read):
         return None
     axes = {(array.id, axis): array for array, axis in _axes(state, node, index)}
     if not axes or not all(_stays_inside(part, index, axes) for one in node.body for part in walk(one)):

@@ -34,6 +34,8 @@ class EarlyExit:
         Those of them that the loop changes in place where they turn out to be arrays.
     later : dict of str to str
         For each name that only the loop assigns and that is read after it, the one of its last value.
+    assigned : dict of str to (int, int)
+        For each of these the position in the text from which on an iteration has assigned it.
     unrolled : int or None
         Of a loop that Python runs while tracing, under how many conditions on indices it stands.
     loop : ast.For or None
@@ -45,6 +47,7 @@ class EarlyExit:
     numbers: Collection[str] = ()
     in_place: Collection[str] = ()
     later: Mapping[str, str] = field(default_factory=dict)
+    assigned: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     unrolled: int | None = None
     loop: ast.For | None = None
 

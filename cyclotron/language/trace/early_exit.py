@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cyclotron.language.trace.conditions import as_element, both, truth, without_changes
-from cyclotron.language.trace.loop_carried import keep_values
+from cyclotron.language.trace.loop_carried import keep_values, with_places
 from cyclotron.language.trace.loop_parts import known_test
 from cyclotron.language.trace.statement import Scope
 from cyclotron.language.trace.tests_by_number import for_all_iterations
@@ -24,13 +24,15 @@ from cyclotron.language.values.guarded import while_running
 from cyclotron.language.values.nodes import Access, Constant, Element, Tensor
 from cyclotron.language.values.operations import apply
 from cyclotron.language.values.region import Conjunction, extent, indices_of, substitute
-from cyclotron.language.values.source_span import here, open_block, trace_error
+from cyclotron.language.values.source_span import here, line_span, open_block, trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
+from cyclotron.support.errors import ExecutionError
 
 _MOST_COUNTED = 1_000_000  # steps, each of which Python takes before the loop is recorded
 _GOES_ON = "whether the loop "
 _NAME = "while_at_line_{}_goes_on_after_{}"
 _NAMED = re.compile(r"while_at_line_(?P<line>\d+)_goes_on_after_(?P<steps>\d+)(_\d+)?")
+_UNASSIGNED = re.compile(r"(?P<name>\w+)_at_line_(?P<line>\d+)_is_unassigned(_\d+)?")
 
 
 def loop_flag(*, name: str) -> SymbolicTensor:
@@ -68,15 +70,16 @@ def break_if(flag: SymbolicTensor, test: object, **pairs: Any) -> None:
             help="loops that end early are for kernels of scalars; pass arrays instead of `cy.blocked(...)`",
         )
     ends = known_test(truth(test))
+    if ends is False:
+        return
     if open_block() and not isinstance(ends, (bool, Condition)):
         raise trace_error(
             "CYC104",
             "a loop ends by data in `with cy.fuse()`",
             help="a controller decides between kernels: put the block into the loop, before what ends it",
         )
+    pairs = with_places(pairs)
     if isinstance(ends, bool):
-        if not ends:
-            return
         ends = Constant(True, here())
     elif isinstance(ends, Condition):
         _leave_out_what_follows(trace, flag, ends)
@@ -203,16 +206,41 @@ def is_loop_flag(variable: str) -> bool:
     return variable.startswith(_GOES_ON) and variable.endswith("goes on")
 
 
+def unassigned(name: str, flag: Tensor) -> None:
+    """Let an output tell, after a loop, whether it has left a name without a value."""
+    trace = active_trace()
+    line, around = here().line, trace.guard()
+    words = f"whether the loop before line {line} assigns `{name}`"
+    output = f"{name}_at_line_{line}_is_unassigned"
+    ever = trace.declare(output, (), None, "bool", 0, anywhere=True, variable=words)
+    never = apply("logical_not", _now(flag))
+    never = never if around is None else both(never, _now(around))
+    trace.assign(ever, (), apply("logical_or", _now(ever), never))
+    trace.reached_bounds.append(ever)
+
+
 def is_ending(name: str) -> bool:
-    """Return whether the output of this name tells whether a `while` has ended."""
-    return _NAMED.fullmatch(name) is not None
+    """Return whether the output of this name tells of a loop that has not ended, or not begun."""
+    return bool(_NAMED.fullmatch(name) or _UNASSIGNED.fullmatch(name))
 
 
-def most_steps(name: str) -> tuple[int, int]:
-    """The line of the `while` of whose end an output tells, and its most steps."""
-    found = _NAMED.fullmatch(name)
-    assert found is not None
-    return int(found["line"]), int(found["steps"])
+def ending_error(name: str, kernel: str, file: str | None) -> ExecutionError:
+    """The error of a run in which such an output is true."""
+    found = _UNASSIGNED.fullmatch(name)
+    if found is not None:
+        code, message = (
+            "CYC723",
+            f"`{found['name']}` of `{kernel}` is read after a loop that has not assigned it",
+        )
+        help = f"assign `{found['name']}` before the loop too"
+    else:
+        found = _NAMED.fullmatch(name)
+        assert found is not None
+        code = "CYC719"
+        message = f"a `while` of `{kernel}` has not ended after {int(found['steps']):,} steps"
+        help = "allow it more by `@cy.kernel(max_steps=...)`"
+    span = None if file is None else line_span(file, int(found["line"]))
+    return ExecutionError(message, code=code, span=span, help=help)
 
 
 def _flags_within(flag: SymbolicTensor) -> list[Tensor]:

@@ -31,7 +31,7 @@ from cyclotron.support.errors import ShapeError
 _PYTHONS = frozenset({"bool", "int64", "float64", "complex128"})
 _MOST_APART = 4  # iterations
 _OF_HOST = (str, bool, int, float, complex, np.generic)
-_NUMBERS = (bool, int, float, complex, np.generic, Element, Affine, Extremum, Piecewise)
+NUMBERS = (bool, int, float, complex, np.generic, Element, Affine, Extremum, Piecewise)
 
 
 def is_provisional(trace: Trace) -> bool:
@@ -166,7 +166,7 @@ class CarriedNumber:
         found = ScalarType(value.type.dtype, value.type.weak)
         later = self.types[self._at(self.iterations) :] or [self.type]
         if value.shape:
-            _check_same(self.name, self.scalar, value)
+            check_same(self.name, self.scalar, value)
         if all(self._is_same(one, found) for one in (later if leaves else later[:1])):
             return True
         # Without narrower dtypes than Python's it matters only to divisions by 0 when it becomes NumPy's.
@@ -175,7 +175,7 @@ class CarriedNumber:
             self._trace.settling |= {self._place} if notes else set()
             return False
         if (leaves and self.types) or self.iterations >= _MOST_APART:
-            raise _changed_type(self.name, later[-1] if leaves else later[0], found)
+            raise changed_type(self.name, later[-1] if leaves else later[0], found)
         if notes:
             known = [*self.types, *[self.type] * self.iterations][: self.iterations]
             self._trace.types_found[self._place] = (*known, found)
@@ -214,44 +214,47 @@ class LastValue:
     """The last value of a name that only a loop assigns, after it: `t_kept[()]`."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
-        self._last: tuple[Any, ScalarType | None] | None = None  # with the type of a number
+        self.name = name
+        self.last: tuple[Any, ScalarType | None] | None = None  # with the type of a number
 
     def __getitem__(self, key: tuple[()]) -> Any:
-        if self._last is None:
+        if self.last is None:
             raise trace_error(
                 "CYC111",
-                f"`{self._name}` is assigned in a loop and read after it",
+                f"`{self.name}` is assigned in a loop and read after it",
                 help="it is not certain that an iteration gives it a number or an array: assign"
-                f" `{self._name}` before the loop too, or use it in the loop",
+                f" `{self.name}` before the loop too, or use it in the loop",
             )
-        value, number = self._last
+        value, number = self.last
         return value if number is None else retyped(value.at(()), number)
 
     def place(self, held: Any, loop: Scope) -> SymbolicTensor | None:
         """The place for the value of the last iteration; None where that stays, or is not certain."""
         if all(map(is_empty, loop.region)):
             return None
-        self._last = None
-        if loop.running is not None or not _runs(loop):
+        self.last = None
+        if not _runs(loop):
             return None
         trace = active_trace()
         is_new = any(held is made for made in trace.tensors[loop.tensors :])
         if held is None or is_new or isinstance(held, _OF_HOST):
-            self._last = (held, None)
-        if self._last is not None or not isinstance(held, (SymbolicArray, *_NUMBERS)):
+            self.last = (held, None)
+        if self.last is not None or not isinstance(held, (SymbolicArray, *NUMBERS)):
             return None
         value = operand(held)
-        shape = broadcasting.whole_numbers(value.shape, f"`{self._name}`")
-        tensor = trace.declare(
-            self._name, shape, None, value.dtype_name, None, anywhere=True, variable=self._name
+        return self.declared(value, broadcasting.whole_numbers(value.shape, f"`{self.name}`"), None)
+
+    def declared(self, value: SymbolicArray, shape: tuple[int, ...], fill: int | None) -> SymbolicTensor:
+        """A tensor like a value, as the place for the last one."""
+        tensor = active_trace().declare(
+            self.name, shape, None, value.dtype_name, fill, anywhere=True, variable=self.name
         )
         tensor.is_number = not shape
-        self._last = (tensor, None if shape else ScalarType(value.type.dtype, value.type.weak))
+        self.last = (tensor, None if shape else ScalarType(value.type.dtype, value.type.weak))
         return tensor
 
 
-def _changed_type(name: str, before: ScalarType, after: ScalarType) -> Exception:
+def changed_type(name: str, before: ScalarType, after: ScalarType) -> Exception:
     """The refusal of a number whose type depends on how often a loop runs."""
     texts = [f"a number of Python, {one.dtype}" if one.weak else one.dtype for one in (before, after)]
     lasting = before if after.weak else after
@@ -290,7 +293,7 @@ def loop_carried(value: Any, *, name: str, is_number: bool = False, in_place: bo
     first = len(trace.statements)
     if is_number and is_scalar:
         value = element(value)
-    if is_number and isinstance(value, _NUMBERS):
+    if is_number and isinstance(value, NUMBERS):
         number = CarriedNumber(trace, value, name)
         if not number.types:
             trace.bind({number.scalar: name}, {number.scalar: (None,)}, first)
@@ -309,11 +312,6 @@ def loop_carried(value: Any, *, name: str, is_number: bool = False, in_place: bo
     return tensor
 
 
-def later(*, name: str) -> LastValue:
-    """``t_kept = il.later(name="t")``: a place for what the last iteration of a loop leaves in a name."""
-    return LastValue(name)
-
-
 def as_it_was(kept: Any, *, name: str) -> Any:
     """``s = il.as_it_was(s_kept, name="s")``: a number that stays; an array, which stands still as it is."""
     return kept if isinstance(kept, SymbolicTensor) and kept.ndim else array(kept.copy(), name=name)[()]
@@ -328,12 +326,17 @@ def update_carried(**pairs: Any) -> None:
         CYC122 if a name gets an array of another shape, CYC120 if of another dtype.
     """
     loop = [scope for scope in active_trace().scopes if scope.index is not None][-1]
+    keep_values(with_places(pairs), certain=loop.index if loop.running is None and _runs(loop) else None)
+
+
+def with_places(pairs: Mapping[str, tuple[Any, Any]]) -> dict[str, tuple[Any, Any]]:
+    """The names and what keeps them, with the places of last values; without those that need none."""
+    loop = [scope for scope in active_trace().scopes if scope.index is not None][-1]
     places = {
         one: (place.place(held, loop) if isinstance(place, LastValue) else place, held)
         for one, (place, held) in pairs.items()
     }
-    kept = {one: (place, held) for one, (place, held) in places.items() if place is not None}
-    keep_values(kept, certain=loop.index if loop.running is None and _runs(loop) else None)
+    return {one: (place, held) for one, (place, held) in places.items() if place is not None}
 
 
 def keep_values(pairs: Mapping[str, tuple[Any, Any]], **options: Any) -> None:
@@ -353,7 +356,7 @@ def keep_values(pairs: Mapping[str, tuple[Any, Any]], **options: Any) -> None:
             if not leaves:
                 number.holds(held)
         else:
-            _check_same(one, place, value)
+            check_same(one, place, value)
         values[one], places[one] = value, (place, held)
     pairs = places
     trace = active_trace()
@@ -370,7 +373,7 @@ def keep_values(pairs: Mapping[str, tuple[Any, Any]], **options: Any) -> None:
         trace.bind({target: one for one, (target, _) in pairs.items()}, sources, first, **options)
 
 
-def _check_same(one: str, target: SymbolicTensor, value: SymbolicArray) -> None:
+def check_same(one: str, target: SymbolicTensor, value: SymbolicArray) -> None:
     """Check that a name holds after an iteration an array like the one before the loop."""
     same = len(value.shape) == target.ndim and all(map(broadcasting.same, value.shape, target.shape))
     if same and value.dtype_name == target.dtype_name:

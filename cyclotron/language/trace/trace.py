@@ -322,6 +322,13 @@ class Trace:
         """The flag of the innermost open loop that may end early."""
         return next((scope.running for scope in reversed(self.scopes) if scope.running is not None), None)
 
+    def make_older(self, tensor: SymbolicTensor, loop: Scope) -> SymbolicTensor:
+        """Let a tensor that was just declared in a loop be one from before it, which its end freezes."""
+        self.tensors.insert(loop.tensors, self.tensors.pop())
+        for scope in self.scopes[self.scopes.index(loop) :]:
+            scope.tensors += 1
+        return tensor
+
     def _frozen(self, target: Tensor, index: tuple[Affine, ...], value: object) -> object:
         """Return the value of a statement in loops that may have ended, else what the element is already.
 
