@@ -101,6 +101,7 @@ from cyclotron.language.trace.values import (
     tanh,
     term,
 )
+from cyclotron.language.trace.tests_by_number import as_data
 from cyclotron.language.trace.with_blocks import fuse
 from cyclotron.language.values.host_functions import outer as captured
 
@@ -114,6 +115,7 @@ __all__ = [
     "any_of",
     "arctan2",
     "array",
+    "as_data",
     "as_it_was",
     "bound",
     "branches",

@@ -225,6 +225,51 @@ def check_steps(kernel, *arguments, **options):
     assert steps <= taken <= steps + 3, f"{taken} instead of {steps}"
 
 
+@cy.kernel
+def by_a_name_of_the_branch(u, tol, n):
+    for t in range(n):
+        u = u * 0.9
+        if t % 10 == 9:
+            m = cy.max(u)
+            if m < tol:
+                break
+    return u
+
+
+@cy.kernel
+def noting_when(u, tol, n):
+    found = -1
+    for t in range(n):
+        u = u * 0.9
+        if t % 10 == 9 and cy.max(u) < tol:
+            found = t
+            break
+    return u, found
+
+
+@cy.kernel
+def changed_where_it_ends(u, tol, n):
+    for t in range(n):
+        u = u * 0.9
+        if t % 10 == 9:
+            r = cy.sum(u * u)
+            m = cy.sqrt(r)
+            if m < tol and r < 1:
+                u = u + 1
+                break
+    return u
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [by_a_name_of_the_branch, noting_when, changed_where_it_ends],
+    ids=lambda kernel: kernel.__name__,
+)
+@pytest.mark.parametrize("tol", [0.0, 0.5, 9.0])
+def test_names_that_the_branch_assigns(kernel, tol: float) -> None:
+    check(kernel, LINE, tol, 60)
+
+
 KERNELS = (
     every_and,
     and_every,

@@ -30,7 +30,7 @@ def condition(state: RewriteState, node: ast.If) -> list[ast.stmt]:
     if chosen is not None:
         return [new for one in chosen for new in assign(state, one)]
     numbers = _makes_numbers(node.test, state.names.is_symbolic) or _reads_locals(state, node.test)
-    if (numbers or _joined(state, node) or _left_alone(node)) and not _ends_python_loop(state, node):
+    if (numbers or _joined(state, node) or _left_alone(node) or _assigns_and_ends(node)) and not _ends_python_loop(state, node):
         return _recorded_if(state, node)
     return _of_indices(state, node)
 
@@ -109,6 +109,8 @@ def _recorded_if(state: RewriteState, node: ast.If) -> list[ast.stmt]:
         leaving = [ast.If(test=_attribute(branch, "recorded"), body=[assigned], orelse=[])]
     for one in joined:
         state.arrays.declare_perhaps(one)
+    if _assigns_and_ends(node):
+        test = located(call(state.il, "as_data", [test]), node.test)
     opened = call(state.il, "branches", [test], _values(names))
     result: list[ast.stmt] = [
         ast.Assign(targets=[name(branch, store=True)], value=located(opened, node.test)),
@@ -118,6 +120,12 @@ def _recorded_if(state: RewriteState, node: ast.If) -> list[ast.stmt]:
         result.append(ast.If(test=_called(branch, "otherwise"), body=[*orelse, *leaving], orelse=[]))
     result.append(ast.Expr(value=_called(branch, "end")))
     return [located(one, node.test) for one in result]
+
+
+def _assigns_and_ends(node: ast.If) -> bool:
+    """Return whether a condition assigns names before it ends the loop around it."""
+    ends = [part.lineno for part in jumps([*node.body, *node.orelse]) if isinstance(part, ast.Break)]
+    return any(part.lineno <= max(ends, default=0) for part in assigned_names([*node.body, *node.orelse]))
 
 
 def _joined(state: RewriteState, node: ast.If) -> list[str]:

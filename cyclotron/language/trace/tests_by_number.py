@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from cyclotron.language.trace.conditions import Parted, as_element
+from cyclotron.language.trace.conditions import Parted, as_element, truth
 from cyclotron.language.trace.trace import active_trace
 from cyclotron.language.values.affine import EVERYWHERE, Affine, Constraint, Region, intersection
 from cyclotron.language.values.array import held_tensor, operand
@@ -56,6 +56,19 @@ def in_all_iterations(test: Element) -> Element:
     if test.elsewhere:
         return apply("logical_or", apply("logical_not", made), data)
     return apply("logical_and", made, data)
+
+
+def as_data(test: object) -> Element | Condition | bool:
+    """``il.as_data(t % 10 == 9 and m < tol)``: a test of what a branch computes before it ends the loop.
+
+    What is computed at distances, in one iteration of several, is so in all of them.
+    """
+    value = truth(test)
+    condition = value.condition if isinstance(value, Parted) else value
+    if isinstance(condition, Condition) and any(c.modulus for part in condition.region for c in part):
+        assert not isinstance(value, bool)
+        return _of_all(value)
+    return value
 
 
 def readable(value: Element) -> bool:
