@@ -66,6 +66,7 @@ from cyclotron.language.trace.loops import (
     unrolled,
     where,
 )
+from cyclotron.language.trace.tests_by_number import as_data
 from cyclotron.language.trace.values import (
     absolute,
     all,
@@ -101,7 +102,6 @@ from cyclotron.language.trace.values import (
     tanh,
     term,
 )
-from cyclotron.language.trace.tests_by_number import as_data
 from cyclotron.language.trace.with_blocks import fuse
 from cyclotron.language.values.host_functions import outer as captured
 

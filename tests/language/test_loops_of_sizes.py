@@ -120,7 +120,39 @@ def strides(x):
     return y
 
 
+def exchange(x):
+    n = len(x)
+    s = 1
+    while s < n:
+        y = np.zeros_like(x)
+        for i in range(n):
+            y[i] = x[i] + x[i ^ s]
+        x = y
+        s *= 2
+    return x
+
+
+def from_far(x):
+    s = len(x) // 2
+    while s:
+        for i in range(s):
+            x[i] = x[i] + x[i + s]
+        s >>= 1
+    return x
+
+
+def far_and_long(x):
+    t = 0
+    while t < 2000:
+        x[t % 4] = x[t % 4] + 1
+        t += 1
+    return x
+
+
 FUNCTIONS = [
+    exchange,
+    from_far,
+    far_and_long,
     changed_by_data,
     sieve,
     strides,
@@ -157,3 +189,9 @@ def test_a_loop_without_end_is_refused():
 def test_the_loop_is_spread():
     assert len(cy.kernel(haar).compile(np.arange(16.0)).grid) == 1
     assert cy.kernel(haar).compile(np.arange(16.0)).grid[0] > 1
+
+
+def test_distances_that_grow_by_a_factor_are_constants():
+    """They are so as they are in `for s in (1, 2, 4, 8):`, whose loop takes 38 cycles too."""
+    program = cy.kernel(exchange).compile(np.arange(16.0))
+    assert cy.run(program, backend="sim").cycles <= 40

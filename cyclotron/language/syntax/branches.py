@@ -30,7 +30,9 @@ def condition(state: RewriteState, node: ast.If) -> list[ast.stmt]:
     if chosen is not None:
         return [new for one in chosen for new in assign(state, one)]
     numbers = _makes_numbers(node.test, state.names.is_symbolic) or _reads_locals(state, node.test)
-    if (numbers or _joined(state, node) or _left_alone(node) or _assigns_and_ends(node)) and not _ends_python_loop(state, node):
+    if (
+        numbers or _joined(state, node) or _left_alone(node) or _assigns_and_ends(node)
+    ) and not _ends_python_loop(state, node):
         return _recorded_if(state, node)
     return _of_indices(state, node)
 

@@ -5,22 +5,42 @@ from __future__ import annotations
 import ast
 import builtins
 import collections
+from collections.abc import Iterator
 
 from cyclotron.language.syntax.jumps import jumps
 from cyclotron.language.syntax.names import assigned_names
 from cyclotron.language.syntax.rewrite_state import RewriteState
 from cyclotron.language.syntax.trees import name, walk
 
+_FACTORS = (ast.Mult, ast.FloorDiv, ast.LShift, ast.RShift)
+
 
 def is_of_host(state: RewriteState, node: ast.While) -> bool:
     """Return whether Python runs a `while`, as it does `while n > 1: a[:n] = ...; n = n // 2` of a length.
 
-    Others, `while c < n: y[c] = ...; c += 1` too, are recorded once.
+    It does also where a number that the test has grows or falls by a factor and stands in subscripts, as in
+    `while s < n: ... x[i ^ s] ...; s *= 2`: such loops are short, and each distance is a constant then. Others, `while c < n: y[c] = ...; c += 1` too, are recorded once.
     """
     if state.indices or state.recorded or any(jumps(node.body)):
         return False
     changed = _changed(state, node)
-    return bool(changed) and any(_sizes(state, part, changed) for one in node.body for part in walk(one))
+    scaled = changed & _names(node.test) & _scaled(node)
+    parts = [part for one in node.body for part in walk(one)]
+    subscripts = [part.slice for part in parts if isinstance(part, ast.Subscript)]
+    if any(_names(one) & scaled for one in subscripts):
+        return True
+    return bool(changed) and any(_sizes(state, part, changed) for part in parts)
+
+
+def _scaled(node: ast.While) -> set[str]:
+    """The names that an iteration multiplies or divides, once."""
+    stores = collections.Counter(one.id for one in assigned_names(node.body))
+    updates = {
+        counter
+        for counter, value in updates_of(node.body)
+        if isinstance(value, ast.BinOp) and isinstance(value.op, _FACTORS) and counter in _names(value)
+    }
+    return {one for one in updates if stores[one] == 1}
 
 
 def has_strides(state: RewriteState, node: ast.For) -> bool:
@@ -40,6 +60,15 @@ def ends_at_data(state: RewriteState, node: ast.For) -> bool:
     """Return whether elements of arrays are bounds of a range, as in `for k in range(row[i], row[i + 1])`."""
     assert isinstance(node.iter, ast.Call)
     return any(map(state.arrays.reads_elements, node.iter.args))
+
+
+def updates_of(body: list[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
+    """The names that are assigned in every iteration, with what: `c + 1`."""
+    for one in body:
+        if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name):
+            yield one.target.id, ast.BinOp(name(one.target.id), one.op, one.value)
+        elif isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ast.Name):
+            yield one.targets[0].id, one.value
 
 
 def _changed(state: RewriteState, node: ast.While) -> set[str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import TypeVar
 
 from cyclotron.language.syntax import carried_names
 from cyclotron.language.syntax.assignments import computed
-from cyclotron.language.syntax.host_loops import ends_at_data, has_strides, is_of_host
+from cyclotron.language.syntax.host_loops import ends_at_data, has_strides, is_of_host, updates_of
 from cyclotron.language.syntax.items import Items, Replaced, is_container, items_of, strictness
 from cyclotron.language.syntax.jumps import is_break, jumps, without_continue
 from cyclotron.language.syntax.loop_sums import loop_sums
@@ -333,7 +333,7 @@ def _steps(state: RewriteState, node: ast.While, index: str) -> tuple[ast.expr, 
     test = node.test
     tests = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
     for test in tests:
-        for counter, value in _updates(node.body):
+        for counter, value in updates_of(node.body):
             parts = [*walk(test), *walk(value)]
             names = {part.id for part in parts if isinstance(part, ast.Name)}
             counts = assigned.count(counter) == 1 and names & set(assigned) == {counter}
@@ -343,15 +343,6 @@ def _steps(state: RewriteState, node: ast.While, index: str) -> tuple[ast.expr, 
                 found = call(state.il, "counted", [most, name(counter), *functions])
                 return name(steps), [located(ast.Assign([name(steps, store=True)], found), node.test)]
     return most, []
-
-
-def _updates(body: list[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
-    """The names that are assigned in every iteration, with what: `c + 1`."""
-    for one in body:
-        if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name):
-            yield one.target.id, ast.BinOp(name(one.target.id), one.op, one.value)
-        elif isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ast.Name):
-            yield one.targets[0].id, one.value
 
 
 def _is_of_host(state: RewriteState, part: ast.AST) -> bool:
