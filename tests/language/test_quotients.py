@@ -246,3 +246,64 @@ def test_quotients_of_the_loops_stand_in_the_order_of_the_text(function: Functio
         program = cy.kernel(function).compile(*arrays, schedule=schedule)
         for backend in ("sim", "local"):
             np.testing.assert_array_equal(cy.run(program, backend=backend).output, expected, strict=True)
+
+
+def gray_code(x):
+    y = np.zeros_like(x)
+    for i in range(len(x)):
+        y[i] = x[i ^ (i >> 1)]
+    return y
+
+
+def bit_reversal(x):
+    y = np.zeros_like(x)
+    z = np.zeros_like(x)
+    for i in range(8):
+        j = ((i & 1) << 2) | (i & 2) | ((i >> 2) & 1)
+        y[i] = x[j]
+        z[j] = x[i] * 2
+    return y, z
+
+
+def bit_reversal_in_place(x):
+    for i in range(8):
+        j = ((i & 1) << 2) | (i & 2) | ((i >> 2) & 1)
+        if j > i:
+            t = x[i]
+            x[i] = x[j]
+            x[j] = t
+    return x
+
+
+def bits_of_two_indices(x):
+    y = np.zeros_like(x)
+    for i in range(4):
+        for j in range(2):
+            y[2 * i + j] = x[(2 * i) | j] + x[i ^ j]
+    return y
+
+
+@pytest.mark.filterwarnings("ignore::cyclotron.PerformanceWarning")
+@pytest.mark.parametrize(
+    "function",
+    [gray_code, bit_reversal, bit_reversal_in_place, bits_of_two_indices],
+    ids=lambda f: f.__name__,
+)
+def test_bits_of_several_numbers_are_looked_up(function: FunctionType) -> None:
+    x = np.arange(8.0) + 1
+    expected = function(x.copy())
+    for backend in ("sim", "local"):
+        outputs = cy.run(cy.kernel(function).compile(x), backend=backend).outputs.values()
+        found = tuple(outputs) if isinstance(expected, tuple) else next(iter(outputs))
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_bits_beyond_the_end_are_an_error() -> None:
+    def beyond(x):
+        y = np.zeros_like(x)
+        for i in range(8):
+            y[i] = x[(i << 1) ^ i]
+        return y
+
+    with pytest.raises(cy.ExecutionError, match="CYC701"):
+        cy.kernel(beyond)(np.arange(8.0))

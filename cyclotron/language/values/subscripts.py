@@ -13,10 +13,12 @@ from cyclotron.language.values.broadcasting import Shape, Size, as_form, size
 from cyclotron.language.values.condition import Extremum, Piecewise, cases_of, not_affine
 from cyclotron.language.values.context import active_recorder
 from cyclotron.language.values.dispatch import Arithmetic, Array
+from cyclotron.language.values.nodes import Apply
 from cyclotron.language.values.region import is_empty
 from cyclotron.language.values.source_span import here, trace_error
 from cyclotron.support.errors import LegalityError
 
+_OF_BITS = ("bit_and", "bit_or", "bit_xor", "left_shift", "right_shift")
 _MOST_CASES = 64  # of a subscript that is affine in cases
 
 
@@ -244,7 +246,9 @@ def is_array(key: object) -> bool:
 
 
 def is_place(key: object) -> bool:
-    """Return whether a subscript is an element of data."""
+    """Return whether a subscript is an element of data, or bits of indices, `i ^ (i >> 1)`, alike looked up."""
+    if isinstance(key, Apply) and key.is_index:
+        return key.op in _OF_BITS
     return isinstance(key, Arithmetic) and not (
         isinstance(key, (Array, Affine, Piecewise, Extremum)) or getattr(key, "is_index", False)
     )
