@@ -260,14 +260,31 @@ def changed_where_it_ends(u, tol, n):
     return u
 
 
+@cy.kernel
+def since_the_last_test(u, tol, n):
+    v = u * 2
+    for t in range(n):
+        u = u * 0.9
+        if t % 10 == 9:
+            if cy.max(cy.abs(u - v)) < tol:
+                break
+            v = u * 1
+    return u, v
+
+
 @pytest.mark.parametrize(
     "kernel",
-    [by_a_name_of_the_branch, noting_when, changed_where_it_ends],
+    [by_a_name_of_the_branch, noting_when, changed_where_it_ends, since_the_last_test],
     ids=lambda kernel: kernel.__name__,
 )
 @pytest.mark.parametrize("tol", [0.0, 0.5, 9.0])
 def test_names_that_the_branch_assigns(kernel, tol: float) -> None:
     check(kernel, LINE, tol, 60)
+
+
+def test_it_ends_early_where_the_branch_goes_on_to_assign() -> None:
+    check_steps(since_the_last_test, LINE, 0.5, 300)
+    check_steps(since_the_last_test, LINE, 0.5, 300, schedule=cy.Schedule().space("0"))
 
 
 KERNELS = (

@@ -125,9 +125,9 @@ def _recorded_if(state: RewriteState, node: ast.If) -> list[ast.stmt]:
 
 
 def _assigns_and_ends(node: ast.If) -> bool:
-    """Return whether a condition assigns names before it ends the loop around it."""
-    ends = [part.lineno for part in jumps([*node.body, *node.orelse]) if isinstance(part, ast.Break)]
-    return any(part.lineno <= max(ends, default=0) for part in assigned_names([*node.body, *node.orelse]))
+    """Return whether a condition assigns names beside ending the loop around it."""
+    ends = any(isinstance(part, ast.Break) for part in jumps([*node.body, *node.orelse]))
+    return ends and bool(assigned_names([*node.body, *node.orelse]))
 
 
 def _joined(state: RewriteState, node: ast.If) -> list[str]:

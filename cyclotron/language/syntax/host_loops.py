@@ -19,7 +19,8 @@ def is_of_host(state: RewriteState, node: ast.While) -> bool:
     """Return whether Python runs a `while`, as it does `while n > 1: a[:n] = ...; n = n // 2` of a length.
 
     It does also where a number that the test has grows or falls by a factor and stands in subscripts, as in
-    `while s < n: ... x[i ^ s] ...; s *= 2`: such loops are short, and each distance is a constant then. Others, `while c < n: y[c] = ...; c += 1` too, are recorded once.
+    `while s < n: ... x[i ^ s] ...; s *= 2`: such loops are short, and each distance is a constant then.
+    Others, `while c < n: y[c] = ...; c += 1` too, are recorded once.
     """
     if state.indices or state.recorded or any(jumps(node.body)):
         return False

@@ -246,7 +246,7 @@ def is_array(key: object) -> bool:
 
 
 def is_place(key: object) -> bool:
-    """Return whether a subscript is an element of data, or bits of indices, `i ^ (i >> 1)`, alike looked up."""
+    """Return whether a subscript is an element of data, or, alike looked up, bits of indices."""
     if isinstance(key, Apply) and key.is_index:
         return key.op in _OF_BITS
     return isinstance(key, Arithmetic) and not (
