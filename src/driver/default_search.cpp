@@ -648,10 +648,12 @@ class DefaultSearch {
       return std::pair(refused.placement.in_turn, refused.placement.cycles);
     });
     if (best == refused_.end() || best->placement.in_turn) return std::nullopt;
-    const auto own = std::min(taken.placement.cycles,
-                              taken.cycles ? static_cast<double>(*taken.cycles) : taken.placement.cycles);
-    const auto times = own / best->placement.cycles;
+    auto times = taken.placement.cycles / best->placement.cycles;
     if (!(times >= much_faster)) return std::nullopt;  // nor where both take no time
+    if (taken.cycles) {  // an estimate that was far too large promises no more than that
+      const auto most = static_cast<double>(*taken.cycles) / best->placement.least;
+      times = std::clamp(times, much_faster, std::max(much_faster, most));
+    }
     Diagnostic result = best->refusal.diagnostic;
     result.code = "CYC330";
     const auto& schedule = best->placement.schedule;
