@@ -98,7 +98,20 @@ std::int64_t pe_count(const program::Program& program) {
   return result;
 }
 
-/// The program with so many of the iterations that numbers bound as are expected.
+/// Tells whether a loop holds a branch alone.
+bool holds_alone(const std::vector<program::Instruction>& code, std::size_t branch) {
+  std::size_t open = 0, at = branch;
+  do {
+    const auto& action = code[at++].action;
+    if (std::holds_alternative<program::End>(action))
+      --open;
+    else if (std::holds_alternative<program::Loop>(action) || std::holds_alternative<program::If>(action))
+      ++open;
+  } while (open > 0);
+  return std::holds_alternative<program::End>(code[at].action);
+}
+
+/// The program with so many of the iterations that numbers bound as are expected; all of loops that also do something else.
 program::Program with_expected_iterations(program::Program program) {
   for (auto& pe_class : program.classes) {
     auto& code = pe_class.code;
@@ -106,7 +119,8 @@ program::Program with_expected_iterations(program::Program program) {
       auto* loop = std::get_if<program::Loop>(&code[n].action);
       const auto* branch = std::get_if<program::If>(&code[n + 1].action);
       if (loop == nullptr || branch == nullptr || branch->within.empty() || loop->lower.size() != 1 ||
-          loop->upper.size() != 1 || loop->lower[0].divisor != 1 || loop->upper[0].divisor != 1)
+          loop->upper.size() != 1 || loop->lower[0].divisor != 1 || loop->upper[0].divisor != 1 ||
+          !holds_alone(code, n + 1))
         continue;
       // lower + (upper - lower) / share
       auto& upper = loop->upper[0];

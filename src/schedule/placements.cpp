@@ -9,6 +9,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -35,6 +36,8 @@ constexpr std::size_t most_indices = 24, most_indices_of_cubes = 10;
 constexpr double much_shorter = 1.05;
 /// Comparisons of parts of the grid, to tell which PE computes the most: some microseconds.
 constexpr std::size_t most_comparisons = 1 << 12;
+/// Placements of which those that deal values out are estimated, the best: more than a search compiles.
+constexpr std::size_t most_dealt = 32;
 /// A test, a choice and a sum for each element of a table; by its address it takes as many.
 constexpr double operators_of_selection = 3;
 /// Elements that all PEs load of a table, each for itself: what the simulator has room for.
@@ -116,8 +119,8 @@ class EquationCost {
 
   std::vector<Work> works;
   std::vector<Way> ways;
-  std::set<std::size_t>
-      bounded;  ///< Indices of which numbers tell the first and the last value, as `first[i] <= k < last[i]`.
+  /// Indices of which numbers tell the first and the last value, as `first[i] <= k < last[i]`.
+  std::set<std::size_t> bounded;
   std::vector<BoundedRead> bounded_reads;
 
  private:
@@ -385,9 +388,8 @@ class Estimates {
   }
 
   [[nodiscard]] Placement of(Schedule schedule) const {
-    std::vector<double> parts(names_.size(), 0);  // PEs along the indices in space,
-    std::vector<double> blocks(names_.size(),
-                               1);  // and their neighbouring values in each; 0: dealt out in turn
+    // PEs along the indices in space, and their neighbouring values in each; 0: dealt out in turn.
+    std::vector<double> parts(names_.size(), 0), blocks(names_.size(), 1);
     Placement result;
     std::set<std::size_t> inwards;
     for (std::size_t d = 0; d < schedule.space_indices.size(); ++d) {
@@ -591,10 +593,13 @@ Placements placements(const System& system, const std::vector<std::int64_t>& gri
   for (const auto* placements : {&result.defaults, &result.others}) {
     for (const auto& placement : *placements) {
       if (auto inwards = estimates.inwards(placement)) result.inwards.push_back(std::move(*inwards));
-      std::ranges::move(estimates.dealt(placement), std::back_inserter(result.dealt));
     }
   }
   std::ranges::stable_sort(result.others, {}, &Placement::cycles);
+  for (const auto* placements : {&result.defaults, &result.others}) {
+    for (const auto& placement : *placements | std::views::take(most_dealt))
+      std::ranges::move(estimates.dealt(placement), std::back_inserter(result.dealt));
+  }
   return result;
 }
 

@@ -18,8 +18,9 @@ struct Placed {
 };
 
 /// Rewrites points (i, j, k) as (PE, time): forms such as `i-k` become coordinates, a folded dimension
-/// becomes a block (or, cyclic, a remainder) in space and the rest innermost in time. Moves stay moves of
-/// the same values between the same points; a rule that would cross a fold in several ways is split. Where
+/// becomes a block (or, cyclic, a remainder) in space and the rest innermost in time; outermost where numbers in PE
+/// memory bound iterations and no value goes from one of its points to another (rows of different lengths). Moves stay
+/// moves of the same values between the same points; a rule that would cross a fold in several ways is split. Where
 /// space and time are plain indices and nothing is folded the graph is unchanged.
 ///
 /// Requires: verify(graph), schedule complete. A dimension larger than `grid` (empty: no limit) is folded in

@@ -35,7 +35,7 @@ enum class Pace : std::uint8_t {
 /// other by the hops behind them, or ahead, and those that so would meet, by the PE that they go to as well. The number of
 /// spaces depends on the directions of the ways, not on their lengths.
 ///
-/// What is not made in an earlier step of the loops around the points of a folded PE goes singly at every pace.
+/// Values that are not made in an earlier step of the loops around the points of a folded PE go singly at every pace.
 ///
 /// Throws LegalityError CYC221 where such a value is made in the step of its use: `distribute` tells them apart.
 /// Requires: verify(placed.graph). Ensures: verify(result->graph); a link joins what each rule of these ways joins.

@@ -153,7 +153,8 @@ struct Placements {
   std::vector<Placement> others;    ///< All others of plain indices, those that cost least first.
   /// Of all these, with reductions over indices in space inwards: those that may be in any order and gain by it.
   std::vector<Placement> inwards;
-  std::vector<Placement> dealt;  ///< Of the first two, with values that PEs share dealt out in turn.
+  std::vector<Placement>
+      dealt;  ///< Of the best of the first two, with values that PEs share dealt out in turn.
 };
 
 /// Placements where the user gives no schedule. `grid` is as that of `defaults`.
