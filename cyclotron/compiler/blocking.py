@@ -132,13 +132,9 @@ class Blocking:
         lines = [f"{self._kernel} in tiles"]
         for item in self._core.indices:
             names = ", ".join(item.indices)
-            meet = (
-                f"{names} meet in an axis or a condition, and share"
-                if len(item.indices) > 1
-                else f"{names} has"
-            )
+            verb = "meet in an axis or a condition, and share" if len(item.indices) > 1 else "has"
             because = f" ({item.reason})" if item.reason else ""
-            lines.append(f"  {meet} tiles of {item.tile}{because}")
+            lines.append(f"  {names} {verb} tiles of {item.tile}{because}")
         for c in self.classes:
             lines.append(f"  {c}")
             lines.append(f"    {c.reason or c.equation or 'computed with another of the same tiles'}")

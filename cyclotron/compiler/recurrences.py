@@ -7,6 +7,7 @@ import html
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron import _core, compiler
@@ -195,4 +196,5 @@ def recurrences_of(kernel: Kernel, values: tuple[Any, ...]) -> Recurrences:
     """
     system, trace = kernel.verified(*values)
     constants = {t.unique_name: t.values for t in trace.tensors if t.values is not None}
+    constants |= {name: np.ones(shape, bool) for name, shape in system.fill_tiles().items()}
     return Recurrences(system, constants, (t.name for t in trace.tensors if t.is_input and t.assigned))

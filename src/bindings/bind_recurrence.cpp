@@ -4,6 +4,7 @@
 
 #include <cyclotron/poly/set.hpp>
 #include <cyclotron/recurrence/expand_arrays.hpp>
+#include <cyclotron/recurrence/fill_tiles.hpp>
 #include <cyclotron/recurrence/split_strides.hpp>
 #include <cyclotron/recurrence/system.hpp>
 #include <cyclotron/recurrence/verify.hpp>
@@ -44,6 +45,18 @@ std::uint32_t add_tensor(System& system, std::string name, const std::string& dt
 std::uint32_t add_expr(System& system, decltype(Expr::node) node, const PySpan& span) {
   system.exprs.push_back({std::move(node), to_span(span)});
   return static_cast<std::uint32_t>(system.exprs.size() - 1);
+}
+std::uint32_t add_reduce(System& system, const std::string& kind, std::string index, const PyRegion& domain,
+                         std::uint32_t body, bool any_order, const PySpan& span) {
+  const auto reduction = kind == "sum"             ? Reduction::sum
+                         : kind == "product"       ? Reduction::product
+                         : kind == "maximum"       ? Reduction::maximum
+                         : kind == "minimum"       ? Reduction::minimum
+                         : kind == "first_maximum" ? Reduction::first_maximum
+                                                   : Reduction::first_minimum;
+  Reduce reduce{reduction, std::move(index), to_region(domain), ExprId(body)};
+  reduce.any_order = any_order;
+  return add_expr(system, std::move(reduce), span);
 }
 /// Does work that analyses a copy of the system, until it is done, called off, or takes too many steps.
 template <class Work>
@@ -90,22 +103,8 @@ void bind_recurrence(py::module_& module) {
             return add_expr(s, std::move(apply), span);
           },
           py::arg("op"), py::arg("operands"), py::arg("flags"), py::arg("span"))
-      .def(
-          "add_reduce",
-          [](System& s, const std::string& kind, std::string index, const PyRegion& domain,
-             std::uint32_t body, bool any_order, const PySpan& span) {
-            const auto reduction = kind == "sum"             ? Reduction::sum
-                                   : kind == "product"       ? Reduction::product
-                                   : kind == "maximum"       ? Reduction::maximum
-                                   : kind == "minimum"       ? Reduction::minimum
-                                   : kind == "first_maximum" ? Reduction::first_maximum
-                                                             : Reduction::first_minimum;
-            Reduce reduce{reduction, std::move(index), to_region(domain), ExprId(body)};
-            reduce.any_order = any_order;
-            return add_expr(s, std::move(reduce), span);
-          },
-          py::arg("kind"), py::arg("index"), py::arg("domain"), py::arg("body"), py::arg("any_order"),
-          py::arg("span"))
+      .def("add_reduce", &add_reduce, py::arg("kind"), py::arg("index"), py::arg("domain"), py::arg("body"),
+           py::arg("any_order"), py::arg("span"))
       .def(
           "add_equation",
           [](System& s, std::uint32_t target, const std::vector<PyAffine>& index,
@@ -133,6 +132,14 @@ void bind_recurrence(py::module_& module) {
       .def(
           "split_strides", [](System& s) { s = analyse(s, [s] { return split_strides(s); }); },
           "Make equations that read elements of several strides one for each.")
+      .def(
+          "fill_tiles",
+          [](System& s) {
+            auto filled = analyse(s, [s] { return fill_tiles(s); });
+            s = std::move(filled.system);
+            return filled.masks;
+          },
+          "Make numbers that operators read as tiles tiles; return the shapes of masks that are all true.")
       .def("__eq__", [](const System& a, const System& b) { return a == b; })
       .def("__str__", [](const System& s) { return to_string(s); });
 }

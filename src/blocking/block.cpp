@@ -250,7 +250,7 @@ class Blocker {
  private:
   void check_dtypes() const {
     for (const auto& tensor : system_.tensors) {
-      if (operators::is_defined(operators::Op::matmul_subtract, tensor.dtype)) continue;
+      if (tensor.blocked || operators::is_defined(operators::Op::matmul_subtract, tensor.dtype)) continue;
       refuse(tensor.span,
              fmt::format("`{}` is {}, and products of tiles are not added up in it", tensor.user_name(),
                          operators::name(tensor.dtype)),
