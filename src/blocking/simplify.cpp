@@ -528,20 +528,25 @@ void drop_unread(const System& system, NormalForm& form) {
   }
 }
 
-/// Counts a sum by the subscript that it is in, where that is the sum's index from another start or from the end.
+/// Counts a sum by a subscript that it is in, where that is the sum's index from another start or from the end: a number,
+/// or one that depends on the element, as `i - 1 - k` of a sum from the diagonal back does.
 void count_by_subscript(Term& term, std::size_t rank) {
   const auto variables = term.points.dimensions();
   for (auto v = rank; v < variables; ++v) {
     std::optional<poly::Affine> counted;
-    bool plain = false;
+    bool plain = false, from_number = false;
     for (const auto& factor : term.factors) {
       for (const auto& form : factor.index) {
         const auto step = form.coefficients[v];
         auto rest = form;
         rest.coefficients[v] = 0;
-        if (std::abs(step) != 1 || !poly::is_constant(rest)) continue;
-        plain = plain || (step == 1 && rest.constant == 0);
-        if (!counted) counted = step * (poly::variable(variables, v) - rest);
+        const bool with_sums = std::any_of(rest.coefficients.begin() + static_cast<std::ptrdiff_t>(rank),
+                                           rest.coefficients.end(), [](auto c) { return c != 0; });
+        if (std::abs(step) != 1 || with_sums) continue;
+        plain = plain || form == poly::variable(variables, v);
+        if (counted && (from_number || !poly::is_constant(rest))) continue;
+        counted = step * (poly::variable(variables, v) - rest);
+        from_number = poly::is_constant(rest);
       }
     }
     if (plain || !counted) continue;

@@ -20,31 +20,6 @@ namespace {
 constexpr std::size_t most_classes = 64;
 constexpr std::int64_t most_further = 8;  ///< Tiles that a window reaches into, along an axis.
 
-/// Gives each sum the direction and origin of a subscript that it is alone in.
-void align_sums(Term& term) {
-  const auto variables = term.points.dimensions(), rank = variables - term.sums.size();
-  for (auto v = rank; v < variables; ++v) {
-    const poly::Affine* found = nullptr;
-    for (const auto& factor : term.factors) {
-      for (const auto& form : factor.index) {
-        auto rest = form;
-        rest.coefficients[v] = 0;
-        if (std::abs(form.coefficients[v]) != 1 || !poly::is_constant(rest)) continue;
-        if (found == nullptr || plain_variable(form)) found = &form;
-      }
-    }
-    if (found == nullptr || plain_variable(*found)) continue;
-    // subscript = sign * v + constant, so v = sign * (subscript - constant)
-    const auto sign = found->coefficients[v], constant = found->constant;
-    auto forms = identity_forms(variables, variables);
-    forms[v] = sign * (poly::variable(variables, v) - poly::constant(variables, constant));
-    for (auto& factor : term.factors) {
-      for (auto& form : factor.index) form = poly::substitute(form, forms, variables);
-    }
-    term.points = term.points.preimage(forms, variables);
-  }
-}
-
 /// Finds the indices and axes that meet.
 class Aligner {
  public:
@@ -88,7 +63,6 @@ class Aligner {
     for (std::size_t d = 0; d < own.size(); ++d) name(own[d], piece.names[d]);
     constraints(piece.points, own);
     for (auto& term : piece.terms) {
-      align_sums(term);
       auto nodes = own;
       for (const auto& sum : term.sums) {
         nodes.push_back(node());

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from loading import kernel_of
 from mutations import plain
-from texts import TEXTS, arguments
+from texts import TEXTS, VARIANTS, arguments
 
 import cyclotron as cy
 
@@ -66,6 +66,16 @@ def test_classes_have_the_operators_of_lapack(name):
     given, _ = arguments(name, 12, 12)
     classes = KERNELS[name].block(*given, tile=4).classes
     assert sorted((c.tensor, list(c.operators)) for c in classes) == sorted(OPERATORS[name])
+
+
+def test_sums_from_the_diagonal_back_have_the_same_classes():
+    def classes(text):
+        return {
+            (c.tiles, c.operators, c.equation)
+            for c in kernel_of(text).block(cy.spec((14, 14)), tile=4).classes
+        }
+
+    assert classes(VARIANTS["cholesky_from_the_diagonal_back"]) == classes(TEXTS["cholesky"])
 
 
 @pytest.mark.parametrize("name", TEXTS)

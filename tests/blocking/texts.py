@@ -199,6 +199,22 @@ def kernel(L):
 
 # Other orders of the same. Matrices of 1 and 2 have numbers in place of some indices, which have no tiles.
 VARIANTS = {
+    "cholesky_from_the_diagonal_back": """
+def kernel(A):
+    n = A.shape[0]
+    L = cy.zeros_like(A)
+    for j in range(n):
+        s = A[j, j]
+        for k in range(j - 1, -1, -1):
+            s -= L[j, k] * L[j, k]
+        L[j, j] = cy.sqrt(s)
+        for i in range(j + 1, n):
+            L[i, j] = A[i, j]
+            for k in range(j - 1, -1, -1):
+                L[i, j] -= L[i, k] * L[j, k]
+            L[i, j] /= L[j, j]
+    return L
+""",
     "cholesky_by_rows": """
 def kernel(A):
     n = A.shape[0]
