@@ -251,11 +251,13 @@ class Contraction {
     }
     if (!(term_.inner == poly::Set::universe(term_.inner.context(), lengths_.size()).intersect(everywhere)))
       refuse_product("a condition inside of windows");
-    const auto row = place_in_window(of.row, 0), column = place_in_window(of.column, 1);
+    const auto long_axis = [&](Axis axis) { return axis && lengths_[*axis] > 1 ? axis : std::nullopt; };
+    const auto row = long_axis(place_in_window(of.row, 0)), column = long_axis(place_in_window(of.column, 1));
     for (std::size_t v = 2; v < lengths_.size(); ++v) {
       if (lengths_[v] > 1 && row != v && column != v) refuse_product("a sum beside that over windows");
     }
     auto node = node_of(weights);
+    node = {node.expr, long_axis(node.row), long_axis(node.column)};
     const bool turned = (row && node.column == row) || (column && node.row == column);
     if (turned) node = {emitter_.apply(Op::transpose, {node.expr}), node.column, node.row};
     if (node.row != row || node.column != column) refuse_product("weights");
@@ -416,7 +418,8 @@ class Contraction {
       for (auto& node : nodes_) {
         if (!has(node, axis)) continue;
         const bool columns = node.column == axis;
-        node.expr = emitter_.apply(columns ? Op::row_sum : Op::column_sum, {node.expr});
+        if (lengths_[axis] > 1)
+          node.expr = emitter_.apply(columns ? Op::row_sum : Op::column_sum, {node.expr});
         (columns ? node.column : node.row) = std::nullopt;
         return true;
       }

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include <cyclotron/support/error.hpp>
@@ -88,15 +89,23 @@ class Aligner {
                                                 system_.at(factor.tensor).user_name()));
       } else if (const auto window = window_form(factor.index[d], rank)) {
         unite(axis, nodes[window->start]);
-        windows_.emplace_back(nodes[window->start], nodes[window->place]);
+        windows_.push_back({nodes[window->start], nodes[window->place], span});
       } else {
-        refuse(span,
-               fmt::format(
-                   "a subscript of `{}` is neither an index nor a number, so that it reads parts of several "
-                   "tiles",
-                   system_.at(factor.tensor).user_name()));
+        compute(factor, factor.index[d], axis, nodes, span);
       }
     }
+  }
+
+  /// Single elements of an axis may be read anywhere, by indices in steps of one.
+  void compute(const Factor& factor, const poly::Affine& form, std::size_t axis,
+               const std::vector<std::size_t>& nodes, const Span& span) {
+    auto reason = fmt::format("a subscript of `{}` is neither an index nor a number",
+                              system_.at(factor.tensor).user_name());
+    single_.emplace(find(axis), reason);
+    for (std::size_t v = 0; v < nodes.size(); ++v) {
+      if (form.coefficients[v] != 0) single_.emplace(find(nodes[v]), reason);
+    }
+    if (!computed_) computed_ = {span, reason + ", so that it reads parts of several tiles"};
   }
 
   /// Indices in one constraint share tiles; bounds of one index do not count.
@@ -115,6 +124,19 @@ class Aligner {
     }
   }
 
+  /// Throws LegalityError CYC231 where subscripts leave a tensor that is computed no tiles but single elements.
+  void require_tiles(const std::map<std::size_t, std::string>& single) {
+    for (std::size_t t = 0; t < axes_.size(); ++t) {
+      const auto& shape = system_.tensors[t].shape;
+      bool long_axis = false, tiles = false;
+      for (auto d = shape.size() - std::min<std::size_t>(shape.size(), 2); d < shape.size(); ++d) {
+        long_axis = long_axis || shape[d] > 1;
+        tiles = tiles || (shape[d] > 1 && !single.contains(find(axes_[t][d])));
+      }
+      if (long_axis && !tiles && !form_.pieces[t].empty()) refuse(computed_->first, computed_->second);
+    }
+  }
+
   /// Some eight tiles of one that is long, of lengths that products are fast at.
   static std::int64_t fitting(std::int64_t extent) {
     if (extent <= 64) return extent;
@@ -129,6 +151,14 @@ class Aligner {
     }
     std::map<std::size_t, std::string> single;
     for (const auto& [number, reason] : single_) single.emplace(find(number), reason);
+    for (const auto& [start, place, span] : windows_) {
+      if (!single.contains(find(place)) || single.contains(find(start))) continue;
+      single.emplace(find(start), "the weights of its windows are single elements");
+      if (!computed_)
+        computed_ = {span,
+                     "its windows are not along the rows and columns of tiles, with weights in one tile"};
+    }
+    if (computed_) require_tiles(single);
     std::set<std::string> used;
     for (auto& [root, item] : classes) {
       item.extent = extent_[root];
@@ -154,7 +184,7 @@ class Aligner {
         item.reason = single.at(root);
       }
     }
-    for (const auto& [start, place] : windows_) {
+    for (const auto& [start, place, span] : windows_) {
       auto& item = classes.at(find(place));
       if (single.contains(find(place))) continue;
       const bool whole = classes.at(find(start)).tile > 1;
@@ -193,7 +223,13 @@ class Aligner {
   NormalForm& form_;
   std::vector<std::size_t> parents_;
   std::vector<std::vector<std::size_t>> axes_;
-  std::vector<std::pair<std::size_t, std::size_t>> windows_;  ///< The starts, and the places inside.
+  struct Window {
+    std::size_t start, place;  ///< Inside.
+    Span span;
+  };
+  std::vector<Window> windows_;
+  /// The first subscript that asks for single elements, and the reason why it reads no tiles.
+  std::optional<std::pair<Span, std::string>> computed_;
   std::vector<std::pair<std::size_t, std::string>> names_;
   std::map<std::size_t, std::int64_t> extent_;
   std::map<std::size_t, std::string> single_;
@@ -384,7 +420,12 @@ class Cutter {
           extent = extent == 0 ? length : std::min(extent, length);
         }
       }
-      if (tile == 0) refuse(span, fmt::format("`{}` is summed over and is in no subscript", term.sums[s]));
+      if (tile == 0) {
+        const auto last = last_in_single_steps(term, rank + s);
+        if (!last) refuse(span, fmt::format("`{}` is summed over and is in no subscript", term.sums[s]));
+        tile = 1;
+        extent = *last + 1;
+      }
       variables.tile.push_back(tile);
       variables.extent.push_back(extent);
     }
@@ -401,6 +442,20 @@ class Cutter {
         part.factors.push_back(tile_factor(factor, rank, sums, variables.tile));
       add_windows(cell, term, std::move(part), target, variables, span);
     }
+  }
+
+  /// The last value of a sum's index from 0 on that is in subscripts of single elements only.
+  [[nodiscard]] std::optional<std::int64_t> last_in_single_steps(const Term& term, std::size_t v) const {
+    bool any = false;
+    for (const auto& factor : term.factors) {
+      for (std::size_t d = 0; d < factor.index.size(); ++d) {
+        if (factor.index[d].coefficients[v] == 0) continue;
+        if (tiling_.axes[factor.tensor.index()][d] != 1) return std::nullopt;
+        any = true;
+      }
+    }
+    const auto first = term.points.minimum(v);
+    return any && first && *first >= 0 ? term.points.maximum(v) : std::nullopt;
   }
 
   /// Cuts a term where the last tiles of windows reach into fewer further ones.

@@ -16,8 +16,9 @@ struct Tiling {
   std::vector<IndexClass> classes;
 };
 
-/// One length for all axes and indices that meet in a subscript or a constraint.
-/// Throws LegalityError CYC231 where a subscript is neither an index nor a number; ShapeError CYC232.
+/// One length for all axes and indices that meet in a subscript or a constraint: of single elements where a subscript is
+/// neither an index nor a number, such as `t - 1`, since their places are those of tiles.
+/// Throws LegalityError CYC231 where that leaves a tensor no tiles but single elements; ShapeError CYC232.
 [[nodiscard]] Tiling choose_tiles(const System& system, NormalForm& form, const TileSizes& sizes);
 
 /// An element of a tile, or of some that follow each other: a window's, which begins in the first. Forms of tiles are over the tile that is computed, then the tiles of sums; those of elements over
