@@ -191,7 +191,7 @@ TileSystem::Summand TileSystem::summand(Emitter& emitter, const Cell& cell, Tile
         insert_coordinates(s == 0 ? cell.tiles : project_first(term.tiles, rank + s), rank + s, 1);
     node.expr = emitter.sum(sums[s], region_of(points.gist(around), span), node.expr);
   }
-  return {std::move(term), node, ranges, extent};
+  return {std::move(term), node, ranges, extent, everywhere};
 }
 
 TileSystem::Total TileSystem::total(Emitter& emitter, const Cell& cell, const std::vector<TileTerm>& terms,
@@ -199,16 +199,15 @@ TileSystem::Total TileSystem::total(Emitter& emitter, const Cell& cell, const st
   std::vector<Summand> summands;
   summands.reserve(terms.size());
   for (const auto& term : terms) summands.push_back(summand(emitter, cell, term, span));
-  // What is there before is updated: terms without sums first. One number is added to a tile that is there.
+  // What is there before is updated: terms that all tiles have first, without sums before those. One number is added to a
+  // tile that is there.
   std::ranges::stable_sort(summands, {}, [](const Summand& one) {
-    return std::tuple(one.extent != Extent::whole, !one.term.sums.empty(), one.term.coefficient < 0);
+    return std::tuple(one.extent != Extent::whole, !one.everywhere, !one.term.sums.empty(),
+                      one.term.coefficient < 0);
   });
   std::optional<ExprId> result;
   auto all = Extent::number;
-  for (const auto& [term, node, ranges, extent] : summands) {
-    // A sum over tiles that some tiles have none of is nothing there, whatever is added to it.
-    const bool everywhere =
-        ranges == 0 || cell.tiles.is_subset(project_first(term.tiles, cell.tiles.dimensions()));
+  for (const auto& [term, node, ranges, extent, everywhere] : summands) {
     if (everywhere) all = std::max(all, extent);
     const bool less = term.coefficient < 0;
     const bool onward = ranges == 1 && result && extent == Extent::whole;

@@ -45,6 +45,8 @@ class TileSystem {
     TileNode node;
     std::size_t ranges;  ///< Of its sums, those over tiles.
     Extent extent;
+    /// All tiles have it: where some have none it is a number there, whatever is added to it.
+    bool everywhere;
   };
 
   Summand summand(Emitter& emitter, const Cell& cell, TileTerm term, const Span& span);

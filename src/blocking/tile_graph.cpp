@@ -17,6 +17,7 @@ namespace {
 
 using Pair = std::pair<TensorId, TensorId>;
 constexpr std::size_t most_searched = 400;  ///< Tiles among which a circle is looked for one by one.
+constexpr int most_tried = 20'000;          ///< Times of tiles, of one group of tensors.
 
 class TileGraph {
  public:
@@ -172,28 +173,33 @@ class TileGraph {
   void check_order() const {
     for (const auto& group : strongly_connected()) {
       std::map<TensorId, poly::Affine> chosen;
+      tried_ = 0;
       if (!find_times(group, 0, chosen)) search_circle(group);
     }
   }
 
-  /// Times of tiles, linear in their coordinates, so that each comes after what it reads: a proof that there is no circle.
+  /// Times of tiles, linear in their coordinates with a place among those of one time, so that each comes after what it
+  /// reads: a proof that there is no circle.
   bool find_times(const std::vector<TensorId>& group, std::size_t next,
                   std::map<TensorId, poly::Affine>& chosen) const {
     if (next == group.size()) return true;
     const auto tensor = group[next];
+    const auto places = static_cast<std::int64_t>(group.size());
     const std::int64_t most = rank(tensor) == 1 ? 2 : 1;
     poly::Affine form = poly::constant(rank(tensor), 0);
     const std::function<bool(std::size_t)> choose = [&](std::size_t axis) {
       if (axis < rank(tensor)) {
         for (std::int64_t c = 0; c <= 2 * most; ++c) {
-          form.coefficients[axis] = (c + 1) / 2 * (c % 2 == 1 ? 1 : -1);  // 0, 1, -1, 2, -2
+          form.coefficients[axis] = places * ((c + 1) / 2) * (c % 2 == 1 ? 1 : -1);  // 0, 1, -1, 2, -2 times
           if (choose(axis + 1)) return true;
         }
         return false;
       }
-      chosen.insert_or_assign(tensor, form);
-      if (in_order(tensor, chosen) && find_times(group, next + 1, chosen)) return true;
-      chosen.erase(tensor);
+      for (form.constant = 0; form.constant < places && ++tried_ <= most_tried; ++form.constant) {
+        chosen.insert_or_assign(tensor, form);
+        if (in_order(tensor, chosen) && find_times(group, next + 1, chosen)) return true;
+        chosen.erase(tensor);
+      }
       return false;
     };
     return choose(0);
@@ -258,6 +264,7 @@ class TileGraph {
   std::map<TensorId, poly::Set> tiles_;
   std::map<Pair, poly::Set> reads_;
   std::map<Pair, poly::Set> together_;
+  mutable int tried_ = 0;
 };
 
 }  // namespace

@@ -53,6 +53,34 @@ def kernel(A):
                 L[s, i, j] = (A[s, i, j] - sum(L[s, i, k] * L[s, j, k] for k in range(j))) / L[s, j, j]
     return L
 """
+BATCHED_INVERSE = """
+def kernel(L):
+    b, n, _ = L.shape
+    X = cy.zeros_like(L)
+    for s in range(b):
+        for j in range(n):
+            X[s, j, j] = 1.0 / L[s, j, j]
+            for i in range(j + 1, n):
+                X[s, i, j] = -sum(L[s, i, k] * X[s, k, j] for k in range(j, i)) / L[s, i, i]
+    return X
+"""
+COVARIANCES = """
+def kernel(A, P, Q):
+    n = A.shape[0]
+    T = cy.empty((3, n, n))
+    S = cy.empty((4, n, n))
+    for i in range(n):
+        for j in range(n):
+            S[0, i, j] = P[i, j]
+    for t in range(3):
+        for i in range(n):
+            for j in range(n):
+                T[t, i, j] = sum(A[i, k] * S[t, k, j] for k in range(n))
+        for i in range(n):
+            for j in range(n):
+                S[t + 1, i, j] = sum(T[t, i, k] * A[j, k] for k in range(n)) + Q[i, j]
+    return S
+"""
 STATES = """
 def kernel(A, B, u, x):
     n = A.shape[0]
@@ -125,6 +153,13 @@ def states(a, b, u, x):
     result = [x]
     for given in u:
         result.append(a @ result[-1] + b @ given)
+    return np.array(result)
+
+
+def covariances(a, p, q):
+    result = [p]
+    for _ in range(3):
+        result.append(a @ result[-1] @ a.T + q)
     return np.array(result)
 
 
@@ -209,6 +244,26 @@ CASES = {
             (f"0 <= s <= 2 and 0 <= i <= {-(-n // TILE) - 1} and j = i", ("syrk", "potrf")),
             (f"0 <= s <= 2 and i <= {-(-n // TILE) - 1} and j >= 0 and j < i", ("gemm", "trsm")),
             (f"0 <= s <= 2 and i >= 0 and j <= {-(-n // TILE) - 1} and i < j", ()),
+        },
+    ),
+    "batched_inverse": (
+        BATCHED_INVERSE,
+        lambda n, m: (np.tril(batched_definite(n, m)[0]),),
+        np.linalg.inv,
+        lambda n, m: {
+            (f"0 <= s <= 2 and 0 <= i <= {-(-n // TILE) - 1} and j = i", ("trtri",)),
+            (f"0 <= s <= 2 and i <= {-(-n // TILE) - 1} and j >= 0 and j < i", ("gemm", "trsm")),
+            (f"0 <= s <= 2 and i >= 0 and j <= {-(-n // TILE) - 1} and i < j", ()),
+        },
+    ),
+    "covariances": (
+        COVARIANCES,
+        arrays("nn", "nn", "nn"),
+        covariances,
+        lambda n, m: {
+            (" and ".join(["0 <= t <= 2", *up_to(n, "i", "j")]), ("gemm",)),
+            (" and ".join(["t = 0", *up_to(n, "i", "j")]), ()),
+            (" and ".join(["1 <= t <= 3", *up_to(n, "i", "j")]), ("gemm",)),
         },
     ),
     "states": (
