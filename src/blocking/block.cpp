@@ -104,7 +104,9 @@ std::vector<poly::Set> disjoint_parts(const poly::Set& points) {
 bool drop_zeros(const System& system, std::vector<Cell>& cells) {
   std::map<TensorId, poly::Set> zeros;
   for (const auto& cell : cells) {
-    if (!std::ranges::all_of(cell.pieces, [](const TilePiece& piece) { return piece.terms.empty(); }))
+    if (!std::ranges::all_of(cell.pieces, [](const TilePiece& piece) {
+          return piece.terms.empty() && keeps_zero(piece.function);
+        }))
       continue;
     const auto known = zeros.find(cell.tensor);
     zeros.insert_or_assign(cell.tensor, known == zeros.end() ? cell.tiles : known->second.unite(cell.tiles));
@@ -141,7 +143,7 @@ bool drop_zeros(const System& system, std::vector<Cell>& cells) {
 
 bool divides(const Cell& cell) {
   return std::ranges::any_of(cell.pieces, [](const TilePiece& piece) {
-    return piece.root || std::ranges::any_of(piece.terms, [](const TileTerm& term) {
+    return piece.function || std::ranges::any_of(piece.terms, [](const TileTerm& term) {
              return std::ranges::any_of(term.factors,
                                         [](const TileFactor& factor) { return factor.inverse; });
            });

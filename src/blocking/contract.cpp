@@ -472,7 +472,7 @@ bool Zeros::outside(const TileTerm& term, const TileFactor& factor, const poly::
   auto left =
       both.image(element).intersect(recurrence::elements_of(term.tiles.context(), system_.at(factor.tensor)));
   for (const auto& piece : form_.pieces[id]) {
-    if (piece.terms.empty()) left = left.subtract(piece.points);
+    if (piece.terms.empty() && keeps_zero(piece.function)) left = left.subtract(piece.points);
   }
   return left.is_empty();
 }

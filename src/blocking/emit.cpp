@@ -222,7 +222,7 @@ TileSystem::Total TileSystem::total(Emitter& emitter, const Cell& cell, const st
 
 TileSystem::Total TileSystem::piece(Emitter& emitter, const Cell& cell, const TilePiece& piece) {
   auto terms = piece.terms;
-  const auto divisors = piece.root ? std::vector<TileFactor>{} : take_common_divisors(terms);
+  const auto divisors = piece.function ? std::vector<TileFactor>{} : take_common_divisors(terms);
   auto [expr, extent] = total(emitter, cell, terms, piece.span);
   for (const auto& divisor : divisors) {
     const TileTerm only{1, {divisor}, {}, cell.tiles, box_of(cell, 0), {}};
@@ -231,9 +231,13 @@ TileSystem::Total TileSystem::piece(Emitter& emitter, const Cell& cell, const Ti
     expr = emitter.apply(Op::divide, {expr, node.expr});
     if (node.row && (node.column || cell.columns == 1)) extent = Extent::whole;
   }
-  if (piece.root) {
-    emitter.note("sqrt");
-    expr = emitter.apply(Op::sqrt, {expr});
+  if (const auto& function = piece.function) {
+    emitter.note(std::string(operators::info(function->op).space_name));
+    std::vector<ExprId> operands{expr};
+    if (function->number)
+      operands.insert(function->number_first ? operands.begin() : operands.end(),
+                      emitter.constant(function->number->real));
+    expr = emitter.apply(function->op, std::move(operands));
   }
   return {expr, extent};
 }
@@ -252,10 +256,10 @@ void TileSystem::add(std::size_t number, const Cell& cell) {
   // Pieces that one list of terms is right for are one.
   std::vector<TilePiece> groups;
   for (const auto& piece : cell.pieces) {
-    if (piece.terms.empty()) continue;
+    if (piece.terms.empty() && keeps_zero(piece.function)) continue;
     bool joined = false;
     for (auto& group : groups) {
-      if (group.root != piece.root) continue;
+      if (group.function != piece.function) continue;
       if (auto terms = merge(cell, {group, piece})) {
         group.terms = std::move(*terms);
         group.inner = group.inner.unite(piece.inner).coalesce();

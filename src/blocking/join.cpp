@@ -131,7 +131,7 @@ std::optional<std::vector<Factor>> divisors(const NormalForm& form, const Piece&
 }
 
 bool join_piece(const NormalForm& form, const Piece& a, Piece& b) {
-  if (a.root != b.root || a.terms.empty() != b.terms.empty()) return false;
+  if (a.function != b.function || a.terms.empty() != b.terms.empty()) return false;
   const auto left = divisors(form, a), right = divisors(form, b);
   if (left.has_value() != right.has_value()) return false;
   if (left && !same_factors(form, a.points, *left, *right) && !same_factors(form, b.points, *left, *right))
@@ -161,7 +161,7 @@ bool same_element(const NormalForm& form, const poly::Set& points, const Factor&
   const auto is_copy = [&](const Factor& source, const Factor& result) {
     const auto elements = points.image(result.index);
     for (const auto& piece : form.pieces[result.tensor.index()]) {
-      if (piece.root || !elements.is_subset(piece.points)) continue;
+      if (piece.function || !elements.is_subset(piece.points)) continue;
       const auto rank = piece.points.dimensions();
       const auto here = [&](const Term& term) {
         return !term.points.intersect(insert_coordinates(elements, rank, term.sums.size())).is_empty();

@@ -92,7 +92,7 @@ class Matcher {
 
   /// Elements in the place of zeros, as in-place kernels leave them: of finished tiles alone.
   [[nodiscard]] bool may_keep(const TilePiece& piece) const {
-    return component_.cells.size() == 1 && !piece.root && !piece.terms.empty() && !found_.kept &&
+    return component_.cells.size() == 1 && !piece.function && !piece.terms.empty() && !found_.kept &&
            std::ranges::all_of(piece.terms, [](const TileTerm& term) {
              return std::ranges::none_of(term.factors, [](const TileFactor& factor) { return factor.own; });
            });
@@ -140,8 +140,9 @@ class Matcher {
 
   /// The piece without what the definition says: the terms of the residual. None where it is another.
   std::optional<TilePiece> matched(const TilePiece& piece, const DefinedPiece& wanted) {
-    if (piece.root != wanted.root) return std::nullopt;
-    TilePiece rest{piece.inner, {}, false, piece.span};
+    const auto function = wanted.root ? std::optional(Function{}) : std::nullopt;
+    if (piece.function != function) return std::nullopt;
+    TilePiece rest{piece.inner, {}, std::nullopt, piece.span};
     std::vector<bool> used(wanted.terms.size());
     bool constant = wanted.constant == 0;
     for (auto term : piece.terms) {

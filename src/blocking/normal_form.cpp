@@ -286,18 +286,44 @@ std::vector<std::string> names_of_element(const Equation& equation, std::size_t 
   return names;
 }
 
+/// The function that an operator is of its operand; none where it is part of sums of products, or raises errors.
+std::optional<Function> function_of(const System& system, const Apply& apply) {
+  const auto& info = operators::info(apply.op);
+  if (apply.op == Op::sqrt) return Function{};
+  if (!operators::is_elementwise(apply.op) || info.typing != operators::Typing::same || apply.flags != 0)
+    return std::nullopt;
+  switch (apply.op) {
+    case Op::negative:
+    case Op::copy:
+    case Op::conj: return std::nullopt;
+    case Op::maximum:
+    case Op::minimum:
+    case Op::first_maximum:
+    case Op::first_minimum: {
+      for (const std::size_t number : {0, 1}) {
+        const auto* value = std::get_if<Constant>(&system.at(apply.operands[number]).node);
+        if (value != nullptr && value->imaginary == 0 && value->rest == 0)
+          return Function{apply.op, *value, number == 0};
+      }
+      return std::nullopt;
+    }
+    default: break;
+  }
+  if (info.arity != 1) return std::nullopt;
+  return Function{apply.op};
+}
+
 Piece piece_of(const System& system, const Equation& equation, const poly::Context& context) {
   const auto rank = rank_of(system, equation.target);
   const auto domain = recurrence::domain_of(context, equation);
   Surroundings scope{indices_of_element(equation, domain, rank),
                      {},
                      domain.image(recurrence::to_poly(equation.index, equation.indices.size()))};
-  Piece piece{scope.points, {}, false, equation.span, names_of_element(equation, rank)};
+  Piece piece{scope.points, {}, std::nullopt, equation.span, names_of_element(equation, rank)};
   auto expr = equation.expr;
-  if (const auto* apply = std::get_if<Apply>(&system.at(expr).node);
-      apply != nullptr && apply->op == Op::sqrt) {
-    piece.root = true;
-    expr = apply->operands.front();
+  if (const auto* apply = std::get_if<Apply>(&system.at(expr).node)) {
+    piece.function = function_of(system, *apply);
+    if (piece.function) expr = apply->operands[piece.function->number_first ? 1 : 0];
   }
   piece.terms = Expander(system, context, rank).expand(expr, scope);
   return piece;

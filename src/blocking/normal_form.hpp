@@ -1,5 +1,6 @@
-// Equations in normal form: each element of a tensor is a sum of products of elements, or the square root of one.
+// Equations in normal form: each element of a tensor is a sum of products of elements, or a function of one.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,11 +28,24 @@ struct Term {
   poly::Set points;
 };
 
-/// The elements at `points` are the sum of the terms at them, or its square root.
+/// An elementwise operator of one operand, or of one and a number.
+struct Function {
+  operators::Op op = operators::Op::sqrt;
+  std::optional<Number> number = std::nullopt;
+  bool number_first = false;
+  bool operator==(const Function&) const = default;
+};
+
+/// Tells whether a function of a sum over no terms is 0.
+[[nodiscard]] inline bool keeps_zero(const std::optional<Function>& function) {
+  return !function || function->op == operators::Op::sqrt;
+}
+
+/// The elements at `points` are the sum of the terms at them, or a function of it.
 struct Piece {
   poly::Set points;
   std::vector<Term> terms;
-  bool root = false;
+  std::optional<Function> function;
   Span span;
   std::vector<std::string> names;  ///< Of the element's coordinates: the kernel's indices.
 };

@@ -25,7 +25,7 @@ void substitute_in(Term& term, const std::vector<poly::Affine>& forms, std::size
 
 /// The element that a piece is a copy of, if it is one.
 const Factor* copied(const Piece& piece) {
-  if (piece.root || piece.terms.size() != 1) return nullptr;
+  if (piece.function || piece.terms.size() != 1) return nullptr;
   const auto& term = piece.terms.front();
   if (term.coefficient != 1 || !term.sums.empty() || term.factors.size() != 1) return nullptr;
   const auto& factor = term.factors.front();
@@ -199,7 +199,7 @@ std::optional<Chain> chain_of(const std::vector<Piece>& pieces, TensorId tensor,
     if (!reads(piece, tensor)) continue;
     for (const auto& term : piece.terms) {
       const auto step = step_of(term, tensor, rank);
-      if (!step || piece.root || !piece.points.is_subset(term.points)) continue;
+      if (!step || piece.function || !piece.points.is_subset(term.points)) continue;
       if (chain && !(chain->step == *step)) return std::nullopt;
       chain = Chain{*step, {}, {}};
     }
@@ -273,7 +273,7 @@ class Closer {
   }
 
   [[nodiscard]] Piece closed(const Piece& base, const poly::Map::Piece& start) const {
-    Piece piece{start.domain, {}, base.root, chain_.steps.front().span, chain_.steps.front().names};
+    Piece piece{start.domain, {}, base.function, chain_.steps.front().span, chain_.steps.front().names};
     auto onto = identity_forms(rank_, rank_);
     onto[chain_.step.coordinate] = start.forms.front();
     for (const auto& term : base.terms) {
@@ -357,7 +357,9 @@ std::optional<std::vector<std::int64_t>> diagonal_step(const std::vector<Piece>&
 std::optional<std::vector<Piece>> added_up(const std::vector<Piece>& pieces, TensorId tensor,
                                            std::size_t rank) {
   auto chain = chain_of(pieces, tensor, rank);
-  if (!chain || std::ranges::any_of(chain->bases, &Piece::root)) return std::nullopt;
+  if (!chain ||
+      std::ranges::any_of(chain->bases, [](const Piece& piece) { return piece.function.has_value(); }))
+    return std::nullopt;
   return Closer(std::move(*chain), rank).run();
 }
 
@@ -468,7 +470,7 @@ std::vector<Term> replaced(const Term& term, std::size_t number, const Piece& so
 bool may_replace(const NormalForm& form, TensorId tensor, const Term& reader, const Factor& factor) {
   const auto& pieces = form.pieces[tensor.index()];
   for (const auto& piece : pieces) {
-    if (piece.root || reads(piece, tensor)) return false;
+    if (piece.function || reads(piece, tensor)) return false;
     if (factor.inverse && (piece.terms.size() != 1 || !piece.terms.front().sums.empty())) return false;
     const bool sums = std::ranges::any_of(piece.terms, [](const Term& term) { return !term.sums.empty(); });
     if (sums && !reader.sums.empty()) return false;

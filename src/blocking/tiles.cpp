@@ -346,7 +346,7 @@ class Cutter {
           part.tiles = cell.tiles.intersect(tiles).coalesce();
           if (part.tiles.is_empty()) continue;
           rest = rest.subtract(part.tiles);
-          part.pieces.push_back({matrix_points(inner, rank, 0), {}, piece.root, piece.span});
+          part.pieces.push_back({matrix_points(inner, rank, 0), {}, piece.function, piece.span});
           for (const auto& term : piece.terms) add_terms(part, term, tensor, piece.span);
           refined.push_back(std::move(part));
         }

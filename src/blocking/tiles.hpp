@@ -49,7 +49,7 @@ struct TileTerm {
 struct TilePiece {
   poly::Set inner;  ///< Rows and columns.
   std::vector<TileTerm> terms;
-  bool root = false;
+  std::optional<Function> function;
   Span span;
 };
 

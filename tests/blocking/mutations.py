@@ -17,6 +17,7 @@ class NumPy:
     """Stand for `cy` in a text that plain Python runs: new elements are no numbers until assigned."""
 
     sqrt = staticmethod(np.sqrt)
+    exp = staticmethod(np.exp)
     zeros = staticmethod(np.zeros)
     zeros_like = staticmethod(np.zeros_like)
 

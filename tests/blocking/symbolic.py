@@ -98,9 +98,17 @@ class Expression:
         product, factor = self._factor()
         return type(self)({frozenset((number, -power) for number, power in product): 1 / factor})
 
+    def _function(self, name):
+        """Return a function of it, which is a symbol of its own."""
+        return type(self)({frozenset({(self._number(name, self._key()), 1)}): Fraction(1)})
+
     def sqrt(self):
-        """Return the root, which is a symbol of its own."""
-        return type(self)({frozenset({(self._number("root", self._key()), 1)}): Fraction(1)})
+        """Return the root."""
+        return self._function("root")
+
+    def exp(self):
+        """Return the exponential."""
+        return self._function("exp")
 
     def __sub__(self, other):
         return self + -self._of(other)
@@ -223,6 +231,7 @@ OPERATORS = {
     "divide": np.divide,
     "negative": np.negative,
     "sqrt": np.sqrt,
+    "exp": np.exp,
     "copy": np.copy,
     "where": np.where,
     "transpose": np.transpose,

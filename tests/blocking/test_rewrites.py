@@ -32,7 +32,7 @@ def test_nearly_all_rewrites_are_recognised_and_right(part):
         given = [full_arguments(name, n, m, seed=n) for n, m in SHAPES]
         for new, _ in itertools.islice(rewrites(text, given, f"{part} {name}"), EACH):
             found[outcome(new, given[0])] += 1
-    assert found["recognised"] >= 0.9 * (found["recognised"] + found["missed"])
+    assert found["recognised"] >= 0.95 * (found["recognised"] + found["missed"])
     assert found["recognised"] > 0.8 * EACH * len(ALL)
 
 
