@@ -51,7 +51,7 @@ def evaluate(graph: Block, inputs: Mapping[str, Any]) -> dict[str, NDArray[Any]]
     outputs = {name: arrays[tensor] for name, tensor in trace.outputs.items()}
     outputs = {name: value for name, value in outputs.items() if printed_by(name) is None}
     for name in [name for name in outputs if is_ending(name)]:
-        if outputs.pop(name):
+        if np.any(outputs.pop(name)):
             raise ending_error(name, graph.name, tensors[0].span.file if tensors else None)
     return outputs
 

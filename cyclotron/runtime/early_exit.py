@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from cyclotron.language.trace.early_exit import ending_error, is_ending
 from cyclotron.runtime.result import Result
 
@@ -17,7 +19,7 @@ def pop_exit_flags(result: Result) -> Result:
     """
     flags = {name: result.outputs.pop(name) for name in list(result.outputs) if is_ending(name)}
     for name, is_set in flags.items():
-        if is_set:
+        if np.any(is_set):
             kernel = result.program.kernel
             error = ending_error(name, result.program.kernel_name, None if kernel is None else kernel.file)
             if error.code == "CYC719":

@@ -46,7 +46,7 @@ py::dict to_dict(const program::Channel& channel) {
 }
 py::dict to_dict(const program::ExitPlan& plan) {
   return py::dict("loop"_a = plan.loop, "steps"_a = plan.steps, "first"_a = plan.first, "last"_a = plan.last,
-                  "period"_a = plan.period, "runs"_a = plan.runs);
+                  "period"_a = plan.period, "runs"_a = plan.runs, "per_pe"_a = plan.per_pe);
 }
 template <class T>
 Dicts to_dicts(const std::vector<T>& values) {

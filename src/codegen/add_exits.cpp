@@ -86,9 +86,10 @@ std::optional<std::size_t> counted_variable(const program::Affine& form) {
   return counts ? std::optional(coefficients.size() - 1) : std::nullopt;
 }
 
-/// The flags that slots hold at the ends of the class's loops.
+/// The flags that slots hold at the ends of the class's loops; with `per_pe` those too by which a PE ends its own.
 std::vector<Candidate> candidates(const program::PeClass& pe_class, std::size_t coordinates,
-                                  const std::vector<ExitFlag>& flags, const std::vector<FlagValue>& values) {
+                                  const std::vector<ExitFlag>& flags, const std::vector<FlagValue>& values,
+                                  bool per_pe) {
   std::map<std::pair<std::size_t, program::SlotId>, std::optional<Candidate>> last;  // By loop and slot.
   std::map<std::size_t, std::vector<std::size_t>> open;                              // By instruction.
   for (const FlagValue& value : values) open[value.instruction];
@@ -100,7 +101,9 @@ std::vector<Candidate> candidates(const program::PeClass& pe_class, std::size_t 
     // Whatever loop it is in, what its slot held before it holds no more.
     for (const std::size_t begin : around) last[{begin, value.slot.slot}].reset();
     const auto variable = counted_variable(value.element);
-    if (!variable || *variable < coordinates || !value.of_this_run) continue;
+    if (!variable || *variable < coordinates) continue;
+    const auto is_fixed = [&](const program::Affine& form) { return is_below(form, *variable); };
+    if (per_pe ? !std::ranges::all_of(value.run, is_fixed) : !value.of_this_run) continue;
     std::vector<std::size_t> loops;
     for (const std::size_t begin : around) {
       if (std::holds_alternative<program::Loop>(pe_class.code[begin].action)) loops.push_back(begin);
@@ -330,11 +333,24 @@ bool lacks_exits(const Exits& exits) {
   return std::ranges::any_of(exits, [](const auto& own) { return own.empty(); });
 }
 
+/// True where every class that has the flag's loop ends it.
+bool ends_all(const program::Program& program, const Exits& exits, const ExitFlag& flag) {
+  for (std::size_t c = 0; c < exits.size(); ++c) {
+    const auto is_own = [&](const Instruction& instruction) {
+      const auto* loop = std::get_if<program::Loop>(&instruction.action);
+      return loop != nullptr && loop->name == flag.loop;
+    };
+    if (exits[c].empty() && std::ranges::any_of(program.classes[c].code, is_own)) return false;
+  }
+  return true;
+}
+
 /// The program with the EXITs of one flag, if iterations can be left out then.
-std::optional<Code> with_exits(Draft draft, const ExitFlag& flag) {
+std::optional<Code> with_exits(Draft draft, const ExitFlag& flag, bool per_pe) {
   program::Program& program = draft.program();
+  if (per_pe && !ends_all(program, draft.exits, flag)) return std::nullopt;
   const std::size_t channels = program.channels.size();
-  for (bool more = true; more;) {
+  for (bool more = !per_pe; more;) {
     more = false;
     for (const bool back : {false, true}) {
       for (std::size_t channel = 0; channel < channels && !more; ++channel)
@@ -342,7 +358,7 @@ std::optional<Code> with_exits(Draft draft, const ExitFlag& flag) {
     }
   }
   const program::ExitPlanId plan(program.exit_plans.size());
-  program.exit_plans.push_back({.loop = flag.loop, .steps = flag.steps});
+  program.exit_plans.push_back({.loop = flag.loop, .steps = flag.steps, .runs = flag.runs, .per_pe = per_pe});
   for (std::size_t c = 0; c < draft.exits.size(); ++c) {
     for (std::size_t e = 0; e < draft.exits[c].size(); ++e) {
       const Candidate exit = draft.exits[c][e];
@@ -354,15 +370,20 @@ std::optional<Code> with_exits(Draft draft, const ExitFlag& flag) {
     return std::nullopt;
   program.exit_plans.back() = *widest;
   program.exit_plans.back().last -= flag.settle;  // iterations that are run to see the last values
+  for (program::ExitPlanId other(0); other != plan;
+       ++other.value) {  // loops inside those that PEs end on their own
+    if (per_pe && program::fault_of(program, other)) return std::nullopt;
+  }
   return std::move(draft.code);
 }
 
 /// The EXITs that classes may have by a flag, those of the same iteration together; the latest iteration first.
-std::vector<Exits> exits_of(const Code& draft, const std::vector<ExitFlag>& flags, std::size_t flag) {
+std::vector<Exits> exits_of(const Code& draft, const std::vector<ExitFlag>& flags, std::size_t flag,
+                            bool per_pe) {
   std::map<std::int64_t, Exits> by_lag;
   for (std::size_t c = 0; c < draft.program.classes.size(); ++c) {
-    for (const auto& one :
-         candidates(draft.program.classes[c], draft.program.grid.size(), flags, draft.flag_values[c])) {
+    for (const auto& one : candidates(draft.program.classes[c], draft.program.grid.size(), flags,
+                                      draft.flag_values[c], per_pe)) {
       if (one.flag != flag) continue;
       auto& exits = by_lag.try_emplace(one.lag, draft.program.classes.size()).first->second[c];
       if (std::ranges::find(exits, one.begin, &Candidate::begin) == exits.end()) exits.push_back(one);
@@ -377,15 +398,20 @@ std::vector<Exits> exits_of(const Code& draft, const std::vector<ExitFlag>& flag
 
 program::Program add_exits(const Code& code, const std::vector<ExitFlag>& flags) {
   Code draft = code;
-  // Loops have several flags where they have several exits: one serves, and a second does not fit.
-  for (std::size_t f = 0; f < flags.size(); ++f) {
-    for (const Exits& exits : exits_of(draft, flags, f)) {
+  // Loops have several flags where they have several exits: one serves, and a second does not fit. All PEs end together
+  // where they can.
+  const auto add = [&](std::size_t f, bool per_pe) {
+    for (const Exits& exits : exits_of(draft, flags, f, per_pe)) {
       if (draft.program.exit_plans.size() == program::most_exit_plans) break;
-      auto tried = with_exits({draft, exits}, flags[f]);
+      auto tried = with_exits({draft, exits}, flags[f], per_pe);
       if (!tried) continue;
       draft = *std::move(tried);
-      break;
+      return true;
     }
+    return false;
+  };
+  for (std::size_t f = 0; f < flags.size(); ++f) {
+    if (!add(f, false) && !flags[f].around.empty() && !draft.program.machine.control) add(f, true);
   }
   return std::move(draft.program);
 }

@@ -299,6 +299,7 @@ class ClassWriter {
         return poly::substitute(made, point, variables());
       };
       bool of_this_run = true;
+      std::vector<program::Affine> run;
       const auto& around = flags_[f].around;
       for (std::size_t d = 0; d < around.size(); ++d) {
         const auto& [index, offset] = around[d];
@@ -306,9 +307,10 @@ class ClassWriter {
             static_cast<std::size_t>(std::ranges::find(graph_.dims, index) - graph_.dims.begin());
         of_this_run = of_this_run && std::ranges::find(mapping_.grid.time, dim) != mapping_.grid.time.end() &&
                       element(d) - point[dim] == poly::constant(point[dim].coefficients.size(), offset);
+        run.push_back(to_program(element(d)));
       }
       flag_values_.push_back({f, result_.code.size() - 1, slot(statement.target, point),
-                              to_program(element(around.size())), of_this_run});
+                              to_program(element(around.size())), of_this_run, std::move(run)});
     }
   }
 

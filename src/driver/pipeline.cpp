@@ -1,6 +1,7 @@
 #include "pipeline.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <cyclotron/codegen/generate.hpp>
@@ -84,7 +85,12 @@ Lowered lower(const recurrence::System& system, const Candidate& candidate, cons
   auto graph = dataflow::lower(system, schedule, candidate.free_indices, candidate.relays);
   log.stage("lower");
   const bool same_rank = machine.grid.size() == schedule.space_indices.size();
-  auto placed = dataflow::place(graph, schedule, same_rank ? machine.grid : std::vector<std::int64_t>{});
+  std::set<std::string> rows;  // Each ends the loops inside by itself.
+  for (const auto& exit : recurrence::early_exits(system)) {
+    for (const auto& [index, offset] : exit.around) rows.insert(index);
+  }
+  auto placed =
+      dataflow::place(graph, schedule, same_rank ? machine.grid : std::vector<std::int64_t>{}, rows);
   log.stage("place");
   if (verify_now) verify(graph, placed, false, log);
   auto shared = attempt([&] { return share_links(placed, machine, candidate.relays); });

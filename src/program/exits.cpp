@@ -25,7 +25,7 @@ struct ExitLoop {
   std::size_t begin = 0;
   std::size_t end = 0;
   std::size_t variable = 0;
-  std::int64_t runs = 1;            ///< Number of them, where none of the loops around it ends early.
+  std::int64_t runs = 1;  ///< Number of them, where none of the loops around it ends early; 0: unknown.
   std::vector<std::size_t> around;  ///< The beginnings of these.
 };
 
@@ -68,11 +68,14 @@ Range range_of(const Loop& loop) {
 }
 
 /// The times that the loops run what is in them, where that is one number.
-Expected<std::int64_t, Unfit> runs_within(const std::vector<Instruction>& code,
+Expected<std::int64_t, Unfit> runs_within(const Program& program, const std::vector<Instruction>& code,
                                           const std::vector<OpenBlock>& open, std::size_t exit) {
   std::int64_t result = 1;
   for (std::size_t n = 0; n + 1 < open.size(); ++n) {
     if (!open[n].is_loop) return Unfit{exit, "is an exit of a loop inside a condition"};
+    const auto* outer = std::get_if<Exit>(&code[end_of(code, open[n].at) - 1].action);
+    if (outer != nullptr && program.exit_plans[outer->plan.index()].per_pe)
+      return Unfit{exit, "is an exit of a loop inside one that each PE ends on its own"};
     const auto& loop = std::get<Loop>(code[open[n].at].action);
     if (loop.step != 1 || !is_constant(loop.lower) || !is_constant(loop.upper))
       return Unfit{exit, "is an exit of a loop inside one that is not between constants"};
@@ -103,10 +106,14 @@ Expected<std::vector<ExitLoop>, Unfit> exit_loops(const Program& program, const 
         return Unfit{at, "is an exit that is not at the end of a loop"};
       if (!result.empty() && result.back().begin == open.back().at)
         return Unfit{at, "is a second exit of one ending"};
-      const auto runs = runs_within(pe_class.code, open, at);
-      if (!runs) return runs.error();
+      std::int64_t runs = 0;
+      if (!program.exit_plans[plan.index()].per_pe) {
+        const auto counted = runs_within(program, pe_class.code, open, at);
+        if (!counted) return counted.error();
+        runs = *counted;
+      }
       result.push_back(
-          {at, open.back().at, end_of(pe_class.code, open.back().at), open.back().variable, *runs, {}});
+          {at, open.back().at, end_of(pe_class.code, open.back().at), open.back().variable, runs, {}});
       for (std::size_t n = 0; n + 1 < open.size(); ++n) result.back().around.push_back(open[n].at);
     }
   }
@@ -344,7 +351,14 @@ class Replay {
 
   /// A loop that ends early, or has such loops inside.
   void loop(std::vector<Copy>& result, std::size_t begin, std::size_t end) {
-    const Range all = range_of(std::get<Loop>(code_[begin].action));
+    const auto& bounds = std::get<Loop>(code_[begin].action);
+    if (!is_constant(bounds.lower) || !is_constant(bounds.upper)) {  // it has loops inside that all end alike
+      result.push_back({.origin = static_cast<std::uint32_t>(begin)});
+      std::ranges::copy(block(begin + 1, end), std::back_inserter(result));
+      result.push_back({.origin = static_cast<std::uint32_t>(end)});
+      return;
+    }
+    const Range all = range_of(bounds);
     if (decided_ && all.size() == 0) {  // it keeps what is before it and after it apart
       for (std::size_t at = begin; at <= end; ++at)
         result.push_back({.origin = static_cast<std::uint32_t>(at)});
@@ -429,9 +443,13 @@ struct Common {
                      "is a loop that ends early whose iterations are the same after too many only"};
       breaks.merge(same.breaks);
       for (std::size_t at = loop.begin; at < loop.end; ++at) {
-        if (const auto channel = channel_of(pe_class.code[at].action)) channels.insert(channel->value);
+        const auto channel = channel_of(pe_class.code[at].action);
+        if (channel && widest.per_pe)
+          return Unfit{at, "has a message in a loop that each PE ends on its own"};
+        if (channel) channels.insert(channel->value);
       }
     }
+    if (widest.per_pe) own_runs = widest.runs;
     if (runs.value_or(own_runs) != own_runs)
       return Unfit{loops.front().begin,
                    "is a loop that ends early and runs more or less often than in others"};
@@ -446,6 +464,9 @@ Expected<ExitPlan, ExitFault> range_of(const Program& program, ExitPlanId plan) 
   Common common{.widest = program.exit_plans[plan.index()], .runs = {}, .breaks = {}, .channels = {}};
   common.widest.period = 1;
   std::vector<std::size_t> others;
+  if (common.widest.per_pe && program.machine.control)
+    return fault_at(program, 0,
+                    {0, "has loops that each PE ends on its own, on a machine with a controller"});
   for (std::size_t c = 0; c < program.classes.size(); ++c) {
     const auto loops = exit_loops(program, program.classes[c], plan);
     if (!loops) return fault_at(program, c, loops.error());
@@ -485,14 +506,17 @@ std::int64_t times_of(const Program& program, ExitPlanId plan, const std::vector
   for (const PeClass& pe_class : program.classes) {
     std::int64_t result = 0;
     const auto loops = exit_loops(program, pe_class, plan);
+    const bool per_pe = program.exit_plans[plan.index()].per_pe;
     for (const ExitLoop& loop : *loops) {
-      std::int64_t times = 1;
+      std::int64_t times = per_pe ? program.exit_plans[plan.index()].runs : loop.runs;
       for (const std::size_t begin : loop.around) {
-        times *= range_of(std::get<Loop>(pe_class.code[begin].action)).size();
         const auto* exit = std::get_if<Exit>(&pe_class.code[end_of(pe_class.code, begin) - 1].action);
         const auto* run = exit == nullptr ? nullptr : outcomes[exit->plan.index()].find(0);
-        if (run != nullptr) times -= run->skipped;
+        if (run == nullptr) continue;
+        const auto iterations = range_of(std::get<Loop>(pe_class.code[begin].action)).size();
+        times = times / iterations * (iterations - run->skipped);
       }
+      if (per_pe) return times;
       result += times;
     }
     if (result > 0) return result;
@@ -524,8 +548,8 @@ const ExitOutcome::Run* ExitOutcome::find(std::int64_t number) const {
 std::int64_t skipped_iterations(const ExitPlan& plan, const ExitOutcome& outcome) {
   if (outcome.each_run)
     return outcome.times * outcome.each_run->skipped + (plan.runs - outcome.times) * plan.steps;
-  if (outcome.times == 0) return 0;
-  std::int64_t result = (plan.runs - outcome.times) * plan.steps;
+  if (outcome.times == 0 && !plan.per_pe) return 0;
+  std::int64_t result = (plan.runs - outcome.times) * plan.steps + outcome.skipped;
   for (const auto& run : outcome.runs) result += run.skipped;
   return result;
 }

@@ -402,6 +402,7 @@ class Reader {
     get(fields, "last", plan.last);
     get(fields, "period", plan.period);
     if (fields.has("runs")) get(fields, "runs", plan.runs);
+    if (fields.has("per_pe")) get(fields, "per_pe", plan.per_pe);
     fields.finish();
   }
   void read(const Json& value, const Path& path, PeClass& pe_class) {

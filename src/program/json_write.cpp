@@ -200,6 +200,7 @@ class Writer {
                        {"last", plan.last},
                        {"period", plan.period}};
     if (plan.runs != 1) result["runs"] = plan.runs;
+    if (plan.per_pe) result["per_pe"] = true;
     return result;
   }
   OrderedJson write(const PeClass& pe_class) {

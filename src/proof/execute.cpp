@@ -243,8 +243,9 @@ class Executor {
     const TermId flag = read(exit.runs, arguments[0]);
     const ExitPlan& plan = program_.exit_plans[exit.plan.index()];
     if (arguments[1] < plan.first || arguments[1] > plan.last) return;  // what it is does not matter there
-    const auto [known, is_new] =
-        result_.flags.try_emplace({exit.plan.value, arguments[2], arguments[1]}, flag);
+    const std::int64_t run =
+        plan.per_pe ? (static_cast<std::int64_t>(pe_) << 32) + arguments[2] : arguments[2];
+    const auto [known, is_new] = result_.flags.try_emplace({exit.plan.value, run, arguments[1]}, flag);
     if (is_new || known->second == flag) return;
     fail("CYC670",
          fmt::format("the loop over `{}` ends in iteration {} unless {}, and in another PE unless {}",

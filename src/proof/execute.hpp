@@ -22,7 +22,7 @@ struct QueueTimes {
 struct Executed {
   std::vector<std::vector<TermId>> stored;  ///< By output tensor and element; empty for inputs.
   std::vector<QueueTimes> times;            ///< By queue.
-  /// By exit plan, run of its loop and iteration: the flag that all PEs look at.
+  /// By exit plan, run of its loop and iteration: the flag that all PEs look at; of plans per PE, one's runs after another's.
   std::map<std::tuple<std::uint32_t, std::int64_t, std::int64_t>, TermId> flags;
   bool finished = true;  ///< Else some PE waits for a message that nobody sends.
 };

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -172,20 +174,31 @@ class Prover {
     proven("outputs", "every element of every output is stored exactly once");
   }
 
-  /// That what all PEs look at is a flag of the equations, of this iteration or one before it.
+  /// That what all PEs look at is a flag of the equations, of this iteration or one before it; in each run of a loop that PEs
+  /// end on their own, the flag of another run of the equations.
   void check_exit_plan(std::uint32_t number, const Executed& executed) {
     const auto& plan = program_.exit_plans[number];
     const auto widest = *program::range_of(program_, program::ExitPlanId(number));
+    std::map<std::int64_t, std::vector<TermId>> runs;  // Their flags, by iteration.
+    for (const auto& [at, term] : executed.flags) {
+      const auto [plan_number, run, iteration] = at;
+      if (plan_number == number && iteration >= plan.first && iteration <= plan.last)
+        runs[run].push_back(term);
+    }
     const auto is = [&](std::size_t n, std::int64_t lag) {
       const auto count = system_->at(endings_[n].flag).shape.back();
-      for (const auto& [at, term] : executed.flags) {
-        const auto [plan_number, run, iteration] = at;
-        if (plan_number != number || iteration < plan.first || iteration > plan.last) continue;
-        const std::int64_t element = iteration - lag + endings_[n].offset;
-        if (element < 0 || element >= count) return false;
-        if (flags_[n][static_cast<std::size_t>(run * count + element)] != term) return false;
-      }
-      return true;
+      const auto element = [&](std::int64_t iteration) { return iteration - lag + endings_[n].offset; };
+      if (element(plan.first) < 0 || element(plan.last) >= count) return false;
+      std::map<std::vector<TermId>, std::int64_t>
+          known;  // Flags of runs of the equations, and how many have them.
+      const auto of_run = [&](std::int64_t run) {
+        const auto begin = flags_[n].begin() + run * count;
+        return std::vector(begin + element(plan.first), begin + element(plan.last) + 1);
+      };
+      for (std::int64_t run = 0; plan.per_pe && run < plan.runs; ++run) ++known[of_run(run)];
+      return std::ranges::all_of(runs, [&](const auto& run) {
+        return plan.per_pe ? known[run.second]-- > 0 : of_run(run.first) == run.second;
+      });
     };
     for (std::size_t n = 0; n < endings_.size(); ++n) {
       if (endings_[n].index != plan.loop || endings_[n].steps != plan.steps) continue;

@@ -130,6 +130,8 @@ Timing simulate(const program::Program& program, const Arrays& arrays, const Sim
   const auto pointer = [](const std::optional<ControlledRun>& run) { return run ? &*run : nullptr; };
   if (program.exit_plans.empty() || (!options.functional && options.steps.empty()))
     return measure(program, arrays, options, progress, pointer(controlled({}, nullptr)));
+  if (options.functional && std::ranges::any_of(program.exit_plans, &program::ExitPlan::per_pe))
+    return interpret<true>(program, arrays, options, progress, nullptr);
   // Where loops end is a matter of numbers, and time of where they end.
   auto outcomes = options.functional ? compute(program, arrays, options, progress)
                                      : program::outcomes_of(program, options.steps);

@@ -60,11 +60,13 @@ struct Selection {
   double elements = 0;                 ///< all of these.
 };
 
-/// An input that iterations read which numbers bound: where each PE has it, it skips the others.
+/// An input that iterations read which numbers bound, or of a loop that may end early: where each PE has it, it skips the
+/// others.
 struct BoundedRead {
   const recurrence::Tensor* input = nullptr;
   std::vector<std::size_t> along;   ///< The indices that its subscripts name.
   std::vector<std::size_t> moving;  ///< Others that, in space, have PEs hand it on.
+  bool is_bounded = false;          ///< Along one of its own indices.
 };
 
 /// Operators of one PE: so many cycles at each point of the loops.
@@ -87,11 +89,12 @@ struct Way {
 /// Collects the operators and ways of an equation.
 class EquationCost {
  public:
-  EquationCost(const System& system, const Names& names) : system_(system), names_(names) {
+  EquationCost(const System& system, const Names& names, const SequentialIndices& sequential)
+      : system_(system), names_(names), sequential_(sequential) {
     for (const auto& equation : system.equations) find_bounds(equation);
   }
 
-  void add(const Equation& equation, const SequentialIndices& sequential) {
+  void add(const Equation& equation) {
     const auto domain = recurrence::domain_of(poly::Context(), equation);
     if (domain.is_empty()) return;
     const recurrence::Scope scope{equation.indices, domain};
@@ -99,15 +102,15 @@ class EquationCost {
     add_operators(0, loops);  // a copy, too, is somewhere
     chain_ = 0;
     dimensions_ = equation.indices.size();
-    if (!add_to_element(equation, loops, sequential)) add(equation.expr, scope, loops, 0);
+    if (!add_to_element(equation, loops)) add(equation.expr, scope, loops, 0);
     std::vector<Loop> outer;  // that run in turn
     for (const auto& loop : loops) {
-      const bool carried = sequential.carried.contains(names_[loop.index]);
+      const bool carried = sequential_.carried.contains(names_[loop.index]);
       const auto way = found_.find(loop.index);
       if (way != found_.end()) way->second.around = outer;
       // From neighbour to neighbour, iterations of outer loops follow each other as wavefronts do.
       if (carried) found_[loop.index] = {loop, chain_ + 1, {}};
-      if (carried || sequential.exits.contains(names_[loop.index])) outer.push_back(loop);
+      if (carried || sequential_.exits.contains(names_[loop.index])) outer.push_back(loop);
     }
     for (auto& [index, way] : found_) {
       const bool reduced = std::ranges::find(loops, index, &Loop::index) == loops.end();
@@ -228,8 +231,7 @@ class EquationCost {
   }
 
   /// True where an equation adds to the element of a table that `value == index` chooses; adds its operators.
-  bool add_to_element(const Equation& equation, const std::vector<Loop>& loops,
-                      const SequentialIndices& sequential) {
+  bool add_to_element(const Equation& equation, const std::vector<Loop>& loops) {
     const auto* sum = std::get_if<recurrence::Apply>(&system_.at(equation.expr).node);
     if (sum == nullptr || (sum->op != recurrence::Op::add && sum->op != recurrence::Op::subtract))
       return false;
@@ -241,7 +243,7 @@ class EquationCost {
     Selection selection;
     for (const auto v : chosen) selection.along.push_back(loops[v].index);
     for (const auto& loop : loops) {
-      if (sequential.carried.contains(names_[loop.index])) selection.moving.insert(loop.index);
+      if (sequential_.carried.contains(names_[loop.index])) selection.moving.insert(loop.index);
     }
     works.push_back({operators_of_selection, loops, std::move(selection)});
     chain_ = 1;
@@ -251,13 +253,15 @@ class EquationCost {
   void add_bounded_read(const recurrence::Access& access, const std::vector<Loop>& loops) {
     const auto& tensor = system_.at(access.tensor);
     BoundedRead read{&tensor, {}, {}};
-    bool is_bounded = false;
+    bool of_rows = false;
     for (std::size_t v = 0; v < loops.size(); ++v) {
       const bool named = names(access, v);
       (named ? read.along : read.moving).push_back(loops[v].index);
-      is_bounded = is_bounded || (named && bounded.contains(loops[v].index));
+      read.is_bounded = read.is_bounded || (named && bounded.contains(loops[v].index));
+      of_rows = of_rows || (!named && sequential_.rows.contains(names_[loops[v].index]));
     }
-    if (is_bounded && tensor.role == recurrence::Role::input) bounded_reads.push_back(std::move(read));
+    if ((read.is_bounded || of_rows) && tensor.role == recurrence::Role::input)
+      bounded_reads.push_back(std::move(read));
   }
 
   /// A value is needed at all points along the indices that its subscripts do not name.
@@ -309,6 +313,7 @@ class EquationCost {
 
   const System& system_;
   const Names& names_;
+  const SequentialIndices& sequential_;
   std::map<std::size_t, Way> found_;  ///< Of the equation at hand, by index.
   std::size_t dimensions_ = 0;        ///< The indices of its points.
   double chain_ = 0;                  ///< The most operators of it from a value that is computed to its own.
@@ -345,12 +350,11 @@ class Estimates {
         extents_(names_.size(), 1),
         firsts_(names_.size(), std::numeric_limits<double>::max()),
         grid_(grid),
-        cost_(system, names_) {
-    const auto sequential = sequential_indices(system);
-    carried_ = sequential.carried;
+        sequential_(sequential_indices(system)),
+        cost_(system, names_, sequential_) {
     const auto free = recurrence::indices_in_any_order(system);
     in_any_order_ = {free.begin(), free.end()};
-    for (const auto& equation : system.equations) cost_.add(equation, sequential);
+    for (const auto& equation : system.equations) cost_.add(equation);
     std::vector<const Loop*> loops;
     for (const auto& work : cost_.works)
       std::ranges::transform(work.loops, std::back_inserter(loops), [](const Loop& loop) { return &loop; });
@@ -372,7 +376,7 @@ class Estimates {
       }
     }
     for (std::size_t n = 0; n < names_.size(); ++n) {
-      if (varies[n] && extents_[n] > 1 && !sequential.exits.contains(names_[n])) candidates_.push_back(n);
+      if (varies[n] && extents_[n] > 1 && !sequential_.exits.contains(names_[n])) candidates_.push_back(n);
     }
     const auto most = grid_dimensions(grid) > 2 ? most_indices_of_cubes : most_indices;
     std::ranges::stable_sort(candidates_, std::greater{}, [&](std::size_t n) { return extents_[n]; });
@@ -396,7 +400,7 @@ class Estimates {
       const auto n =
           static_cast<std::size_t>(std::ranges::find(names_, schedule.space_indices[d]) - names_.begin());
       if (n == names_.size()) continue;
-      result.in_turn = result.in_turn || carried_.contains(names_[n]);
+      result.in_turn = result.in_turn || sequential_.carried.contains(names_[n]);
       if (std::ranges::find(schedule.inward_indices, names_[n]) != schedule.inward_indices.end())
         inwards.insert(n);
       if (d < grid_.size()) blocks[n] = std::ceil(extents_[n] / static_cast<double>(grid_[d]));
@@ -477,10 +481,12 @@ class Estimates {
         continue;
       load(*work.selection->input);
     }
-    for (const auto& [input, along, moving] : cost_.bounded_reads) {
-      if (std::ranges::any_of(along, is_space) || std::ranges::none_of(moving, is_space)) continue;
+    for (const auto& [input, along, moving, is_bounded] : cost_.bounded_reads) {
+      const bool in_space = std::ranges::any_of(along, is_space);
+      if ((is_bounded && in_space) || std::ranges::none_of(moving, is_space)) continue;
       double copies = placement.pes;
       for (const auto extent : input->extents()) copies *= static_cast<double>(extent);
+      for (const auto n : along) copies /= is_space(n) ? extents_[n] : 1;
       if (copies <= most_copies) load(input->name);
     }
     if (schedule.movements.empty()) return std::nullopt;
@@ -526,8 +532,9 @@ class Estimates {
   std::vector<double> extents_;  ///< Of each index, from its least value in any equation to the greatest,
   std::vector<double> firsts_;   ///< and the least one.
   const std::vector<std::int64_t>& grid_;
+  SequentialIndices sequential_;
   EquationCost cost_;
-  std::set<std::string> carried_, in_any_order_;
+  std::set<std::string> in_any_order_;
   std::vector<std::size_t> candidates_;
 };
 

@@ -53,7 +53,10 @@ std::optional<std::int64_t> only_value(const recurrence::Region& domain, std::si
 class SequentialLoops {
  public:
   explicit SequentialLoops(const System& system) : system_(system) {
-    for (const auto& exit : recurrence::early_exits(system)) result_.exits.insert(exit.index);
+    for (const auto& exit : recurrence::early_exits(system)) {
+      result_.exits.insert(exit.index);
+      for (const auto& [index, offset] : exit.around) result_.rows.insert(index);
+    }
     for (const auto& equation : system.equations) writers_[equation.target].push_back(&equation);
     each_read([&](const Equation& reader, const recurrence::Access& access, const Names& scope) {
       read_by_[reader.target].push_back({&reader, &access, scope});

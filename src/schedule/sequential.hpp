@@ -9,6 +9,7 @@ namespace cyclotron::schedule {
 
 struct SequentialIndices {
   std::set<std::string> exits;    ///< Of loops that may end early.
+  std::set<std::string> rows;     ///< Around these loops: each iteration of them has another end.
   std::set<std::string> carried;  ///< Of loops whose iterations compute values from those of others.
 };
 

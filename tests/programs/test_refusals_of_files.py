@@ -253,6 +253,7 @@ def test_constants_of_a_file_are_read():
         ),
         assign(["endings", 0, "last"], 12),
         assign(["endings", 0, "first"], 0),
+        assign(["endings", 0, "per_pe"], True),  # its PEs have messages for each other
         lambda text: first(text, "loop").update(step=2),
         lambda text: text["endings"].append(text["endings"][0]),
         lambda text: [without("exit", n)(text) for n in range(len(text["classes"]))],

@@ -191,14 +191,10 @@ def bound_reached(
     """
     if most is not None and steps < most:
         return
-    trace = active_trace()
-    name = _NAME.format(here().line, steps)
     words = f"whether the loop at line {here().line} goes on after {steps} steps"
-    ever = trace.declare(name, (), None, "bool", 0, anywhere=True, variable=words)
     goes_on = without_changes(lambda: truth(test()), "the test of a `while`", "in the loop, with `break`")
     more = both(_now(flag), while_running(as_element(goes_on), _now(flag)))
-    trace.assign(ever, (), apply("logical_or", _now(ever), more))
-    trace.reached_bounds.append(ever)
+    _tell(_NAME.format(here().line, steps), words, more)
 
 
 def is_loop_flag(variable: str) -> bool:
@@ -208,15 +204,28 @@ def is_loop_flag(variable: str) -> bool:
 
 def unassigned(name: str, flag: Tensor) -> None:
     """Let an output tell, after a loop, whether it has left a name without a value."""
-    trace = active_trace()
-    line, around = here().line, trace.guard()
+    line, around = here().line, active_trace().guard()
     words = f"whether the loop before line {line} assigns `{name}`"
-    output = f"{name}_at_line_{line}_is_unassigned"
-    ever = trace.declare(output, (), None, "bool", 0, anywhere=True, variable=words)
     never = apply("logical_not", _now(flag))
     never = never if around is None else both(never, _now(around))
-    trace.assign(ever, (), apply("logical_or", _now(ever), never))
-    trace.reached_bounds.append(ever)
+    _tell(f"{name}_at_line_{line}_is_unassigned", words, never)
+
+
+def _tell(name: str, words: str, fault: Element) -> None:
+    """Add an output: of each iteration of the `for` loops around, which so need none of each other, a fault.
+
+    Those of loops that may end early, of which there may be any number, share an element.
+    """
+    trace = active_trace()
+    loops = [scope.index for scope in trace.scopes if scope.index is not None and scope.running is None]
+    ranges = [extent(trace.region(), index) or (0, 0) for index in loops]
+    shape = tuple(last - first + 1 for first, last in ranges)
+    told = trace.declare(name, shape, None, "bool", 0, anywhere=True, variable=words)
+    at = tuple(Affine({index: 1}, -first) for index, (first, _) in zip(loops, ranges, strict=True))
+    if trace.guard() is not None:
+        fault = apply("logical_or", Access(told, at, here()), fault)
+    trace.assign(told, at, fault)
+    trace.reached_bounds.append(told)
 
 
 def is_ending(name: str) -> bool:

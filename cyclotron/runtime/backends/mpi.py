@@ -35,10 +35,20 @@ def run(program: Program, inputs: Mapping[str, Any], options: Options, /) -> Exe
 
 
 def _execution(program: Program, outputs: dict[str, Any], accounts: list[dict[str, Any]]) -> Execution:
-    skipped = [max(counts) for counts in zip(*(account["skipped"] for account in accounts), strict=True)]
-    skipped = skipped[: len(program.core.endings)]
+    skipped = [
+        _skipped(ending, [account["skipped"][number] for account in accounts])
+        for number, ending in enumerate(program.core.endings)
+    ]
     raised = functools.reduce(operator.or_, (account["raised"] for account in accounts))
     return Execution(outputs, profile=profile_of(accounts, program), skipped=skipped, raised=raised)
+
+
+def _skipped(ending: Mapping[str, Any], by_rank: list[int]) -> int:
+    """The iterations left out by a loop: by all ranks alike, or by each in the runs of its own PEs."""
+    if not ending["per_pe"]:
+        return max(by_rank)
+    every = ending["runs"] * ending["steps"]
+    return every - sum(every - skipped for skipped in by_rank)
 
 
 class MpiResidence:

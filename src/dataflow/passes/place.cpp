@@ -39,13 +39,13 @@ struct Piece {
 class CoordinateChange {
  public:
   CoordinateChange(const Graph& graph, const schedule::Schedule& schedule,
-                   const std::vector<std::int64_t>& grid)
+                   const std::vector<std::int64_t>& grid, const std::set<std::string>& rows)
       : old_(graph), schedule_(schedule) {
     const auto frame = schedule::frame(schedule, graph.dims);
     for (const auto& name : schedule.space_indices) result_.space.push_back(unused(name));  // `0`, `0`
     for (std::size_t s = 0; s < frame.space.size(); ++s)
       add_space_axis(frame.space[s], s, s < grid.size() ? grid[s] : 0);
-    if (is_bounded_by_numbers()) place_rows();
+    place_rows(rows);
     for (std::size_t t = 0; t < frame.time.size(); ++t) add_time_axis(frame.time[t], t);
     for (const auto& rotation : schedule.rotations) turn(rotation);
     for (auto& axis : axes_) {
@@ -213,9 +213,14 @@ class CoordinateChange {
 
   /// Values of an index that need none of each other, as rows of different lengths, come one after the other: each takes
   /// its own iterations of the loops inside.
-  void place_rows() {
+  void place_rows(const std::set<std::string>& rows) {
+    const bool all = is_bounded_by_numbers();
     for (auto& axis : axes_) {
-      if (axis.divisor > 1 &&
+      const auto is_row = [&](const std::string& index) {
+        const auto dim = std::ranges::find(old_.dims, index) - old_.dims.begin();
+        return dim < std::ssize(old_.dims) && axis.form.coefficients[static_cast<std::size_t>(dim)] != 0;
+      };
+      if (axis.divisor > 1 && (all || std::ranges::any_of(rows, is_row)) &&
           std::ranges::none_of(old_.rules, [&](const Rule& rule) { return crosses(rule, axis.form); }))
         place_outside(axis);
     }
@@ -540,8 +545,9 @@ class CoordinateChange {
 
 }  // namespace
 
-Placed place(const Graph& graph, const schedule::Schedule& schedule, const std::vector<std::int64_t>& grid) {
-  return receive_at_first_use(CoordinateChange(graph, schedule, grid).run());
+Placed place(const Graph& graph, const schedule::Schedule& schedule, const std::vector<std::int64_t>& grid,
+             const std::set<std::string>& rows) {
+  return receive_at_first_use(CoordinateChange(graph, schedule, grid, rows).run());
 }
 
 }  // namespace cyclotron::dataflow

@@ -569,6 +569,7 @@ Timing Simulation<f>::timing() {
   Timing result;
   for (const Clock& clock : clocks_) result.cycles = std::max(result.cycles, clock.now);
   result.pes.assign(array_.grid_size(), PeCycles{.idle = result.cycles});
+  if constexpr (f) result.exits = array_.loop_exits().outcomes();
   memory_.tell(result);
   result.counters.group_of.assign(array_.grid_size(), Counters::none);
   for (std::uint32_t o = 0; o < array_.count(); ++o) {

@@ -15,8 +15,9 @@ struct FlagValue {
   std::size_t flag;
   std::size_t instruction;
   program::SlotRef slot;
-  program::Affine element;  ///< Its last dimension's: the iteration, but for the flag's offset.
-  bool of_this_run = true;  ///< The loops around its loop are in the iterations of which it is.
+  program::Affine element;             ///< Its last dimension's: the iteration, but for the flag's offset.
+  bool of_this_run = true;             ///< The loops around its loop are in the iterations of which it is.
+  std::vector<program::Affine> run{};  ///< Its other dimensions.
 };
 
 /// A program whose loops run to their ends, and where it has their flags.

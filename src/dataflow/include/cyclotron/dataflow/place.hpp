@@ -1,6 +1,7 @@
 // From the kernel's indices to the coordinates of grid and time.
 #pragma once
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,9 @@ struct Placed {
 };
 
 /// Rewrites points (i, j, k) as (PE, time): forms such as `i-k` become coordinates, a folded dimension
-/// becomes a block (or, cyclic, a remainder) in space and the rest innermost in time; outermost where numbers in PE
-/// memory bound iterations and no value goes from one of its points to another (rows of different lengths). Moves stay
+/// becomes a block (or, cyclic, a remainder) in space and the rest innermost in time; outermost where each of its points
+/// may have other iterations of the loops inside than the rest (numbers in PE memory bound them, or it is an index of
+/// `rows`) and no value goes from one to another. Moves stay
 /// moves of the same values between the same points; a rule that would cross a fold in several ways is split. Where
 /// space and time are plain indices and nothing is folded the graph is unchanged.
 ///
@@ -28,6 +30,6 @@ struct Placed {
 /// Throws ScheduleError CYC315 where a value would have to be found in another block at a distance that
 /// varies.
 [[nodiscard]] Placed place(const Graph& graph, const schedule::Schedule& schedule,
-                           const std::vector<std::int64_t>& grid);
+                           const std::vector<std::int64_t>& grid, const std::set<std::string>& rows = {});
 
 }  // namespace cyclotron::dataflow

@@ -23,7 +23,8 @@ struct ExitFault {
 /// `runs`; the first fault where there is one whatever the iterations. So checked are: each EXIT lies at the end of a loop
 /// of step 1 between constants, which is in such loops only, and no other of its plan is in the one around it; all classes
 /// with EXITs run those loops equally often; nothing in the loop but the indices of loads and stores depends on its
-/// variable, conditions and circular buffers excepted; and PEs without the EXIT use no channel of such a loop.
+/// variable, conditions and circular buffers excepted; and PEs without the EXIT use no channel of such a loop. Of a plan
+/// `per_pe` whose loops may stand anywhere, but use no channel: how often they run does not matter.
 /// Requires: each class's code is verified.
 [[nodiscard]] Expected<ExitPlan, ExitFault> range_of(const Program& program, ExitPlanId plan);
 
@@ -41,13 +42,15 @@ struct ExitOutcome {
   std::int64_t times = 0;         ///< Runs.
   std::vector<Run> runs{};        ///< Those that left out iterations, in order.
   std::optional<Run> each_run{};  ///< All of them, where they are alike, whatever their numbers.
+  std::int64_t skipped = 0;       ///< Iterations in all, of a plan `per_pe`, of which no run is noted.
   bool operator==(const ExitOutcome&) const = default;
 
   /// Null where the run left nothing out.
   [[nodiscard]] const Run* find(std::int64_t number) const;
 };
 
-/// Of all `plan.runs` that there could have been; none where there was no run.
+/// Of all `plan.runs` that there could have been; none where there was no run, but of a plan `per_pe`, of which others may
+/// have had them.
 [[nodiscard]] std::int64_t skipped_iterations(const ExitPlan& plan, const ExitOutcome& outcome);
 
 /// The outcomes of loops that end after so many iterations each time, by exit plan; -1: after all. They take as many more

@@ -251,7 +251,8 @@ struct PeClass {
 
 /// Plan of a loop's early end. In its iterations first .. last all PEs do the same, but for elements of tensors, as `period`
 /// iterations before; with its flag false they change nothing that is seen after it. So PEs that all leave out the same
-/// iterations, as many as are a multiple of the period, go on as if the loop had had fewer.
+/// iterations, as many as are a multiple of the period, go on as if the loop had had fewer. So does a PE on its own whose
+/// loop has no messages.
 struct ExitPlan {
   std::string loop;        ///< For people, e.g. `t`.
   std::int64_t steps = 0;  ///< For people: iterations of the loop where it does not end early.
@@ -259,7 +260,8 @@ struct ExitPlan {
   std::int64_t last = 0;
   std::int64_t period = 1;
   std::int64_t runs =
-      1;  ///< Of the loop, one for each iteration of those around it; of each it may leave out.
+      1;                ///< Of the loop, one for each iteration of those around it; of each it may leave out.
+  bool per_pe = false;  ///< Each PE leaves out its own, and has other runs.
   bool operator==(const ExitPlan&) const = default;
 };
 /// The most of a program.
