@@ -120,6 +120,14 @@ Expected<std::vector<ExitLoop>, Unfit> exit_loops(const Program& program, const 
   return result;
 }
 
+std::optional<SlotId> written_by(const Action& action) {
+  if (const auto* load = std::get_if<Load>(&action)) return load->destination.slot;
+  if (const auto* receive = std::get_if<Receive>(&action)) return receive->destination.slot;
+  if (const auto* move = std::get_if<Move>(&action)) return move->destination.slot;
+  if (const auto* compute = std::get_if<Compute>(&action)) return compute->destination.slot;
+  return std::nullopt;
+}
+
 /// The structure that iterations of one loop of one class have in common.
 class Uniformity {
  public:
@@ -133,6 +141,9 @@ class Uniformity {
     if (!is_constant(loop.lower) || !is_constant(loop.upper))
       refuse("is a loop that ends early and has bounds that are not constant");
     iterations = range_of(loop);
+    for (at_ = loop_.begin + 1; at_ < loop_.end; ++at_) {
+      if (const auto slot = written_by(code_[at_].action)) written_.insert(slot->value);
+    }
     for (at_ = loop_.begin + 1; at_ < loop_.end && !unfit_; ++at_)
       std::visit([this](const auto& action) { look(action); }, code_[at_].action);
     return unfit_;
@@ -170,8 +181,12 @@ class Uniformity {
       repeats_every(reference.wrap.modulus, own(reference.wrap.form));
     }
   }
+  /// Of a slot that the loop does not write, a table say, any element.
+  void look_read(const SlotRef& reference) {
+    if (written_.contains(reference.slot.value)) look(reference);
+  }
   void look(const Operand& operand) {
-    if (const auto* reference = std::get_if<SlotRef>(&operand)) look(*reference);
+    if (const auto* reference = std::get_if<SlotRef>(&operand)) look_read(*reference);
   }
   void look(const Condition& condition) {
     const std::int64_t a = own(condition.form);
@@ -207,21 +222,21 @@ class Uniformity {
   }
   void look(const End&) { --depth_; }
   void look(const Load& load) { look(load.destination); }
-  void look(const Store& store) { look(store.source); }
-  void look(const Send& send) { look(send.source); }
+  void look(const Store& store) { look_read(store.source); }
+  void look(const Send& send) { look_read(send.source); }
   void look(const Receive& receive) {
     look(receive.destination);
     for (const Affine& sender : receive.sender) require_same(sender);
   }
   void look(const Broadcast& broadcast) {
-    look(broadcast.source);
+    look_read(broadcast.source);
     require_same(broadcast.lower);
     require_same(broadcast.upper);
   }
   /// The value of a form differs as an input's element does.
   void look(const Move& move) {
     look(move.destination);
-    if (const auto* reference = std::get_if<SlotRef>(&move.source)) look(*reference);
+    if (const auto* reference = std::get_if<SlotRef>(&move.source)) look_read(*reference);
   }
   void look(const Compute& compute) {
     look(compute.destination);
@@ -239,7 +254,8 @@ class Uniformity {
   const std::vector<Instruction>& code_;
   const ExitLoop& loop_;
   std::size_t at_ = 0;
-  std::size_t depth_ = 0;  // Of blocks in the loop.
+  std::size_t depth_ = 0;            // Of blocks in the loop.
+  std::set<std::uint32_t> written_;  // Slots.
   std::optional<Unfit> unfit_;
 };
 

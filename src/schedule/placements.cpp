@@ -67,6 +67,8 @@ struct BoundedRead {
   std::vector<std::size_t> along;   ///< The indices that its subscripts name.
   std::vector<std::size_t> moving;  ///< Others that, in space, have PEs hand it on.
   bool is_bounded = false;          ///< Along one of its own indices.
+  bool is_ending =
+      false;  ///< In a loop that each of the others ends by itself; so its own index is that loop's.
 };
 
 /// Operators of one PE: so many cycles at each point of the loops.
@@ -259,7 +261,9 @@ class EquationCost {
       (named ? read.along : read.moving).push_back(loops[v].index);
       read.is_bounded = read.is_bounded || (named && bounded.contains(loops[v].index));
       of_rows = of_rows || (!named && sequential_.rows.contains(names_[loops[v].index]));
+      read.is_ending = read.is_ending || (named && sequential_.exits.contains(names_[loops[v].index]));
     }
+    read.is_ending = read.is_ending && of_rows;
     if ((read.is_bounded || of_rows) && tensor.role == recurrence::Role::input)
       bounded_reads.push_back(std::move(read));
   }
@@ -481,9 +485,9 @@ class Estimates {
         continue;
       load(*work.selection->input);
     }
-    for (const auto& [input, along, moving, is_bounded] : cost_.bounded_reads) {
+    for (const auto& [input, along, moving, is_bounded, is_ending] : cost_.bounded_reads) {
       const bool in_space = std::ranges::any_of(along, is_space);
-      if ((is_bounded && in_space) || std::ranges::none_of(moving, is_space)) continue;
+      if ((is_bounded && in_space) || (!is_ending && std::ranges::none_of(moving, is_space))) continue;
       double copies = placement.pes;
       for (const auto extent : input->extents()) copies *= static_cast<double>(extent);
       for (const auto n : along) copies /= is_space(n) ? extents_[n] : 1;

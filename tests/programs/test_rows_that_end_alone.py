@@ -60,6 +60,20 @@ def relaxed(a, tolerance):
     return u
 
 
+@cy.kernel
+def until(x, y):
+    """Rows that read one table, each up to where it has enough, and add up."""
+    total = 0.0
+    for i in range(x.shape[0]):
+        held = x[i]
+        for j in range(y.shape[0]):
+            held = held + y[j]
+            if held > 2:
+                break
+        total = total + held
+    return total
+
+
 POINTS = (np.linspace(-2, 0.5, 12), np.linspace(-1.2, 1.2, 10))
 NUMBERS = (np.random.default_rng(0).random(20) * 30 + 1.0,)
 
@@ -105,6 +119,17 @@ def test_rows_end_inside_a_loop_that_all_end(recwarn):
         run = cy.run(program, backend=backend)
         np.testing.assert_array_equal(run.outputs["u"], relaxed.__wrapped__(given, 1.0))
         assert all(steps < 300 for steps in run.steps.values())
+
+
+def test_a_table_that_rows_share_is_loaded_before_them(recwarn):
+    given = np.linspace(0.1, 1.3, 12), np.linspace(0.2, 1.2, 300)
+    program = until.compile(*given, machine=cy.Machine(grid=(8, 8)))
+    assert not recwarn.list
+    for backend in ("sim", "local"):
+        run = cy.run(program, backend=backend)
+        np.testing.assert_array_equal(run.outputs["total"], until.__wrapped__(*given))
+        assert run.steps["j"] < 100
+    assert cy.run(program, backend="sim").cycles < 1000  # 32,412 in all
 
 
 def test_a_row_that_goes_on_for_ever_is_an_error():

@@ -1,4 +1,4 @@
-"""Random loops over rows, each of which ends the loops inside by itself: NumPy, sim, local and ranks agree."""
+"""Random loops over rows, each of which ends the loops inside by itself: all backends agree with NumPy."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Rows:
 
 
 def check(seed: int, folder: Path, backends: tuple[Any, ...]) -> bool:
-    """Whether some PEs of a program ended loops on their own; all backends agree, in steps too."""
+    """Tell if some PEs of a program end loops on their own; all backends agree, in steps too."""
     rows = Rows(seed)
     text = rows.text()
     path = folder / f"rows_{seed}.py"

@@ -23,7 +23,7 @@ from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.guarded import while_running
 from cyclotron.language.values.nodes import Access, Constant, Element, Tensor
 from cyclotron.language.values.operations import apply
-from cyclotron.language.values.region import Conjunction, extent, indices_of, substitute
+from cyclotron.language.values.region import extent, indices_of, is_empty, substitute
 from cyclotron.language.values.source_span import here, line_span, open_block, trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
 from cyclotron.support.errors import ExecutionError
@@ -122,25 +122,13 @@ def _leave_out_what_follows(trace: Trace, flag: SymbolicTensor, ends: Condition)
         return
     region = intersection(scope.region, ends.region)
     steps = extent(region, scope.index) if set(indices_of(region)) <= {scope.index} else None
-    if steps is None or not any(map(_holds, substitute(region, {scope.index: Affine({}, steps[0])}))):
+    if steps is None or all(map(is_empty, substitute(region, {scope.index: Affine({}, steps[0])}))):
         return
     last = ((Constraint(Affine({scope.index: -1}, steps[0])),),)
     scope.region = intersection(scope.region, last)
     for recorded in (*trace.statements, *trace.equations):
         if scope.index in recorded.inside:
             recorded.region = intersection(recorded.region, last)
-
-
-def _holds(conjunction: Conjunction) -> bool:
-    """Return whether constraints without indices hold."""
-
-    def met(constraint: Constraint) -> bool:
-        value = constraint.form.constant
-        if constraint.modulus:
-            return value % constraint.modulus == 0
-        return value == 0 if constraint.equality else value >= 0
-
-    return all(map(met, conjunction))
 
 
 def counted(most: int, number: Any, test: Callable[[Any], object], update: Callable[[Any], Any]) -> int:
@@ -237,17 +225,13 @@ def ending_error(name: str, kernel: str, file: str | None) -> ExecutionError:
     """The error of a run in which such an output is true."""
     found = _UNASSIGNED.fullmatch(name)
     if found is not None:
-        code, message = (
-            "CYC723",
-            f"`{found['name']}` of `{kernel}` is read after a loop that has not assigned it",
-        )
-        help = f"assign `{found['name']}` before the loop too"
+        code, help = "CYC723", f"assign `{found['name']}` before the loop too"
+        message = f"`{found['name']}` of `{kernel}` is read after a loop that has not assigned it"
     else:
         found = _NAMED.fullmatch(name)
         assert found is not None
-        code = "CYC719"
+        code, help = "CYC719", "allow it more by `@cy.kernel(max_steps=...)`"
         message = f"a `while` of `{kernel}` has not ended after {int(found['steps']):,} steps"
-        help = "allow it more by `@cy.kernel(max_steps=...)`"
     span = None if file is None else line_span(file, int(found["line"]))
     return ExecutionError(message, code=code, span=span, help=help)
 

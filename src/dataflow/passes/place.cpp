@@ -216,11 +216,10 @@ class CoordinateChange {
   void place_rows(const std::set<std::string>& rows) {
     const bool all = is_bounded_by_numbers();
     for (auto& axis : axes_) {
-      const auto is_row = [&](const std::string& index) {
-        const auto dim = std::ranges::find(old_.dims, index) - old_.dims.begin();
-        return dim < std::ssize(old_.dims) && axis.form.coefficients[static_cast<std::size_t>(dim)] != 0;
-      };
-      if (axis.divisor > 1 && (all || std::ranges::any_of(rows, is_row)) &&
+      bool is_row = all;
+      for (std::size_t d = 0; d < old_.dims.size(); ++d)
+        is_row = is_row || (axis.form.coefficients[d] != 0 && rows.contains(old_.dims[d]));
+      if (axis.divisor > 1 && is_row &&
           std::ranges::none_of(old_.rules, [&](const Rule& rule) { return crosses(rule, axis.form); }))
         place_outside(axis);
     }
