@@ -6,6 +6,7 @@
 #include <cyclotron/codegen/index_selections.hpp>
 #include <cyclotron/codegen/sink_receives.hpp>
 #include <cyclotron/codegen/split_sums.hpp>
+#include <cyclotron/codegen/terms_first.hpp>
 #include <cyclotron/codegen/write_code.hpp>
 
 namespace cyclotron::codegen {
@@ -13,7 +14,7 @@ namespace cyclotron::codegen {
 program::Program generate(const mapping::Mapping& mapping, const machine::Machine& machine,
                           const std::vector<ExitFlag>& flags) {
   const auto code = write_code(mapping, machine, choose_storage(mapping), flags);
-  return bound_iterations(split_sums(index_selections(sink_receives(add_exits(code, flags)))));
+  return terms_first(bound_iterations(split_sums(index_selections(sink_receives(add_exits(code, flags))))));
 }
 
 }  // namespace cyclotron::codegen

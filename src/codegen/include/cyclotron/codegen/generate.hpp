@@ -9,8 +9,8 @@
 namespace cyclotron::codegen {
 
 /// One program a PE class: its code (`write_code`), with loops that end early where all PEs know their flags
-/// (`add_exits`) and sums received when their next term is there (`sink_receives`). Slot addresses are left to the
-/// memory layer.
+/// (`add_exits`) and sums received when their terms are there (`sink_receives`, `terms_first`). Slot addresses are left to
+/// the memory layer.
 /// Requires: mapping from map_to_grid. Throws LegalityError as `write_code`.
 [[nodiscard]] program::Program generate(const mapping::Mapping& mapping, const machine::Machine& machine,
                                         const std::vector<ExitFlag>& flags = {});
