@@ -211,6 +211,7 @@ class DefaultSearch {
       try_rest();
       try_routes();
       try_inwards();
+      try_swapped();
       if (cost_ < long_kernel) try_dealt();
       try_long();
     } else {
@@ -521,6 +522,21 @@ class DefaultSearch {
       if (cycles * (is_very_long_ ? far_faster : 1) >= best_time()) break;
       try_order(*inwards, orders(), routed);
     }
+  }
+
+  /// The best placement with its dimensions the other way round, where the machine's are alike: a PE then goes through
+  /// the values that share it in another order, which estimates do not tell.
+  void try_swapped() {
+    const poly::EffortLimit limit(most_operations);
+    const auto& best = choices_[order_of_choices().front()];
+    const auto& grid = best.compiled.program.grid;
+    if (grid.size() != 2 || grid[0] == 1 || grid[1] == 1 || machine_.grid.size() != 2 ||
+        machine_.grid[0] != machine_.grid[1])
+      return;
+    auto swapped = best.placement;
+    auto& space = swapped.schedule.space_indices;
+    std::swap(space[0], space[1]);
+    try_order(swapped, 1, best.routed);
   }
 
   /// Values dealt out in turn level what differs along an index, and share it among more PEs than blocks of a whole number
