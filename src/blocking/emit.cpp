@@ -199,8 +199,8 @@ TileSystem::Total TileSystem::total(Emitter& emitter, const Cell& cell, const st
   std::vector<Summand> summands;
   summands.reserve(terms.size());
   for (const auto& term : terms) summands.push_back(summand(emitter, cell, term, span));
-  // What is there before is updated: terms that all tiles have first, without sums before those. One number is added to a
-  // tile that is there.
+  // A tile that is there is updated: so terms that all tiles have come first, without sums before those with them. One
+  // number is added to a tile that is there.
   std::ranges::stable_sort(summands, {}, [](const Summand& one) {
     return std::tuple(one.extent != Extent::whole, !one.everywhere, !one.term.sums.empty(),
                       one.term.coefficient < 0);

@@ -78,6 +78,17 @@ SlotRef* destination_of(Instruction& instruction) {
   return nullptr;
 }
 
+/// With the loop that a node is, if it is one whose range is known.
+std::optional<std::vector<LoopAround>> inside_of(const Node& node, std::size_t variable,
+                                                 std::vector<LoopAround> around) {
+  const auto* loop = std::get_if<Loop>(&node.instruction.action);
+  if (loop == nullptr) return around;
+  const auto range = range_of(*loop);
+  if (!range) return std::nullopt;
+  around.push_back({variable, range->first, range->second});
+  return around;
+}
+
 class TermMover {
  public:
   TermMover(const program::Program& program, const program::PeClass& pe_class)
@@ -114,29 +125,21 @@ class TermMover {
       has_loop = has_loop || std::holds_alternative<Loop>(nodes[n].instruction.action);
     }
     if (!has_loop) return;
+    const auto begin = static_cast<std::ptrdiff_t>(at), end = static_cast<std::ptrdiff_t>(past);
     // On copies, since a term may turn out not to be one.
-    Nodes terms = nodes, sums(nodes.begin() + static_cast<std::ptrdiff_t>(at) + 1,
-                              nodes.begin() + static_cast<std::ptrdiff_t>(past));
+    Nodes kept = nodes, sums(nodes.begin() + begin + 1, nodes.begin() + end);
     auto slots = slots_;
     computes_ = false;
-    if (!keep_terms(terms, {at + 1, past}, sum, variable, {}, slots) || !computes_ || !has_room(slots))
-      return;
+    if (!keep_terms(kept, {at + 1, past}, sum, variable, {}, slots) || !computes_ || !has_room(slots)) return;
     auto next = slots_.size();
     add_terms(sums, sum, variable, {}, next);
-    const auto rest = std::vector(terms.begin() + static_cast<std::ptrdiff_t>(past), terms.end());
-    terms.resize(past);
-    const Node receive = terms[at];
-    terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(at));
-    for (std::size_t n = at; n < terms.size();) {
-      if (term_of(terms[n], sum) != nullptr)
-        terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(n));
-      else
-        drop_sums(terms[n++].held, sum);
-    }
-    terms.push_back(receive);
-    std::ranges::move(sums, std::back_inserter(terms));
-    std::ranges::copy(rest, std::back_inserter(terms));
-    nodes = std::move(terms);
+    Nodes terms(kept.begin() + begin + 1, kept.begin() + end);
+    drop_sums(terms, sum);
+    nodes.assign(kept.begin(), kept.begin() + begin);
+    std::ranges::move(terms, std::back_inserter(nodes));
+    nodes.push_back(kept[at]);
+    std::ranges::move(sums, std::back_inserter(nodes));
+    nodes.insert(nodes.end(), kept.begin() + end, kept.end());
     slots_ = std::move(slots);
     changed_ = true;
   }
@@ -150,14 +153,10 @@ class TermMover {
       Node& node = nodes[at];
       if (!touches(node, sum.slot)) continue;
       if (node.is_control()) {
-        auto inside = around;
-        if (const auto* loop = std::get_if<Loop>(&node.instruction.action)) {
-          const auto range = range_of(*loop);
-          if (!range) return false;
-          inside.push_back({variable, range->first, range->second});
-        }
-        const auto held = variable + (inside.size() - around.size());
-        if (!keep_terms(node.held, {0, node.held.size()}, sum, held, inside, slots)) return false;
+        const auto inside = inside_of(node, variable, around);
+        if (!inside) return false;
+        const auto held = variable + (inside->size() - around.size());
+        if (!keep_terms(node.held, {0, node.held.size()}, sum, held, *inside, slots)) return false;
         continue;
       }
       const SlotRef term = *term_of(node, sum);
@@ -200,11 +199,7 @@ class TermMover {
         operands[operands[0] == program::Operand(sum) ? 1 : 0] = place_of(next++, around);
         continue;
       }
-      auto inside = around;
-      if (const auto* loop = std::get_if<Loop>(&node.instruction.action)) {
-        const auto range = *range_of(*loop);
-        inside.push_back({variable, range.first, range.second});
-      }
+      const auto inside = *inside_of(node, variable, around);
       add_terms(node.held, sum, variable + (inside.size() - around.size()), inside, next);
     }
   }

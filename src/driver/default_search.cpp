@@ -530,8 +530,8 @@ class DefaultSearch {
     const poly::EffortLimit limit(most_operations);
     const auto& best = choices_[order_of_choices().front()];
     const auto& grid = best.compiled.program.grid;
-    if (grid.size() != 2 || grid[0] == 1 || grid[1] == 1 || machine_.grid.size() != 2 ||
-        machine_.grid[0] != machine_.grid[1])
+    if (!best.placement.is_folded || grid.size() != 2 || grid[0] == 1 || grid[1] == 1 ||
+        machine_.grid.size() != 2 || machine_.grid[0] != machine_.grid[1])
       return;
     auto swapped = best.placement;
     auto& space = swapped.schedule.space_indices;

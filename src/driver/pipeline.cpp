@@ -85,9 +85,11 @@ Lowered lower(const recurrence::System& system, const Candidate& candidate, cons
   auto graph = dataflow::lower(system, schedule, candidate.free_indices, candidate.relays);
   log.stage("lower");
   const bool same_rank = machine.grid.size() == schedule.space_indices.size();
-  std::set<std::string> rows;  // Each ends the loops inside by itself.
-  for (const auto& exit : recurrence::early_exits(system)) {
-    for (const auto& [index, offset] : exit.around) rows.insert(index);
+  std::set<std::string> rows;  // Each ends the loops inside by itself, which matters where a PE has several.
+  if (same_rank || !schedule.folds.empty()) {
+    for (const auto& exit : recurrence::early_exits(system)) {
+      for (const auto& [index, offset] : exit.around) rows.insert(index);
+    }
   }
   auto placed =
       dataflow::place(graph, schedule, same_rank ? machine.grid : std::vector<std::int64_t>{}, rows);

@@ -1,4 +1,5 @@
 #include <cyclotron/program/exits.hpp>
+#include <cyclotron/program/uses.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -120,14 +121,6 @@ Expected<std::vector<ExitLoop>, Unfit> exit_loops(const Program& program, const 
   return result;
 }
 
-std::optional<SlotId> written_by(const Action& action) {
-  if (const auto* load = std::get_if<Load>(&action)) return load->destination.slot;
-  if (const auto* receive = std::get_if<Receive>(&action)) return receive->destination.slot;
-  if (const auto* move = std::get_if<Move>(&action)) return move->destination.slot;
-  if (const auto* compute = std::get_if<Compute>(&action)) return compute->destination.slot;
-  return std::nullopt;
-}
-
 /// The structure that iterations of one loop of one class have in common.
 class Uniformity {
  public:
@@ -142,7 +135,7 @@ class Uniformity {
       refuse("is a loop that ends early and has bounds that are not constant");
     iterations = range_of(loop);
     for (at_ = loop_.begin + 1; at_ < loop_.end; ++at_) {
-      if (const auto slot = written_by(code_[at_].action)) written_.insert(slot->value);
+      for (const auto slot : uses_of(code_[at_].action).written) written_.insert(slot);
     }
     for (at_ = loop_.begin + 1; at_ < loop_.end && !unfit_; ++at_)
       std::visit([this](const auto& action) { look(action); }, code_[at_].action);
@@ -183,7 +176,7 @@ class Uniformity {
   }
   /// Of a slot that the loop does not write, a table say, any element.
   void look_read(const SlotRef& reference) {
-    if (written_.contains(reference.slot.value)) look(reference);
+    if (written_.contains(reference.slot.index())) look(reference);
   }
   void look(const Operand& operand) {
     if (const auto* reference = std::get_if<SlotRef>(&operand)) look_read(*reference);
@@ -254,8 +247,8 @@ class Uniformity {
   const std::vector<Instruction>& code_;
   const ExitLoop& loop_;
   std::size_t at_ = 0;
-  std::size_t depth_ = 0;            // Of blocks in the loop.
-  std::set<std::uint32_t> written_;  // Slots.
+  std::size_t depth_ = 0;          // Of blocks in the loop.
+  std::set<std::size_t> written_;  // Slots.
   std::optional<Unfit> unfit_;
 };
 
@@ -480,9 +473,6 @@ Expected<ExitPlan, ExitFault> range_of(const Program& program, ExitPlanId plan) 
   Common common{.widest = program.exit_plans[plan.index()], .runs = {}, .breaks = {}, .channels = {}};
   common.widest.period = 1;
   std::vector<std::size_t> others;
-  if (common.widest.per_pe && program.machine.control)
-    return fault_at(program, 0,
-                    {0, "has loops that each PE ends on its own, on a machine with a controller"});
   for (std::size_t c = 0; c < program.classes.size(); ++c) {
     const auto loops = exit_loops(program, program.classes[c], plan);
     if (!loops) return fault_at(program, c, loops.error());

@@ -191,6 +191,14 @@ void check_endings(const Program& program, const Path& root) {
     require_range(plan.last, plan.first, number_limit, Path(here, "last"));
     require_range(plan.period, 1, number_limit, Path(here, "period"));
     require_range(plan.runs, 0, most_iterations / std::max<std::int64_t>(plan.steps, 1), Path(here, "runs"));
+    if (plan.per_pe && program.machine.control) {
+      fail("CYC614", here,
+           fmt::format(
+               "is of the loop over `{}`, which each PE ends by itself, and the machine's controller ends "
+               "loops for all PEs",
+               plan.loop),
+           "compile the kernel for this machine");
+    }
   }
   const Path classes(root, "classes");
   for (std::size_t e = 0; e < program.exit_plans.size(); ++e) {

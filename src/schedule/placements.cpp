@@ -415,6 +415,7 @@ class Estimates {
         blocks[n] = 0;
       }
       result.pes *= parts[n];
+      result.is_folded = result.is_folded || parts[n] < extents_[n];
     }
     std::map<Box, double> loads;
     const auto is_loaded = [&](const std::string* input) {

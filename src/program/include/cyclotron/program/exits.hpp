@@ -23,8 +23,9 @@ struct ExitFault {
 /// `runs`; the first fault where there is one whatever the iterations. So checked are: each EXIT lies at the end of a loop
 /// of step 1 between constants, which is in such loops only, and no other of its plan is in the one around it; all classes
 /// with EXITs run those loops equally often; nothing in the loop but the indices of loads, of stores and of slots that the
-/// loop does not write depends on its variable, conditions and circular buffers excepted; and PEs without the EXIT use no channel of such a loop. Of a plan
-/// `per_pe` whose loops may stand anywhere, but use no channel: how often they run does not matter.
+/// loop does not write depends on its variable, conditions and circular buffers excepted; and PEs without the EXIT use no
+/// channel of such a loop. The loops of a plan `per_pe` use no channel; they may stand anywhere, and run as often as they
+/// like.
 /// Requires: each class's code is verified.
 [[nodiscard]] Expected<ExitPlan, ExitFault> range_of(const Program& program, ExitPlanId plan);
 

@@ -146,6 +146,7 @@ struct Placement {
   double pes = 1;
   bool in_turn =
       false;  ///< An index in space is that of a loop whose iterations compute values from those of others.
+  bool is_folded = false;  ///< Values of an index in space share a PE.
 };
 
 struct Placements {
