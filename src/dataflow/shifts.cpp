@@ -60,6 +60,18 @@ void choose_free_coordinates(const std::vector<poly::Affine>& equalities, Space&
   }
 }
 
+std::pair<std::int64_t, std::int64_t> range_of(const Graph& graph, const poly::Affine& form) {
+  std::optional<std::int64_t> low, high;
+  for (const auto& space : graph.spaces) {
+    const auto values = space.domain.image({form});
+    if (values.is_empty()) continue;
+    const auto least = values.minimum(0).value(), most = values.maximum(0).value();
+    low = std::min(low.value_or(least), least);
+    high = std::max(high.value_or(most), most);
+  }
+  return {low.value_or(0), high.value_or(0)};
+}
+
 std::vector<poly::Affine> as_shifts(const poly::Set& domain, std::vector<poly::Affine> forms) {
   std::optional<std::vector<std::int64_t>> sample;
   for (std::size_t d = 0; d < forms.size(); ++d) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <cyclotron/dataflow/graph.hpp>
@@ -16,6 +17,8 @@ namespace cyclotron::dataflow::detail {
 /// Writes as many coordinates of a space as possible in terms of the others, which become its own, by forms that vanish at
 /// its points: inner ones of time first, the grid's last.
 void choose_free_coordinates(const std::vector<poly::Affine>& equalities, Space& space);
+/// The least and the greatest value of a form at points of any space.
+[[nodiscard]] std::pair<std::int64_t, std::int64_t> range_of(const Graph& graph, const poly::Affine& form);
 /// p + offset as forms.
 [[nodiscard]] std::vector<poly::Affine> shifted(std::size_t rank, const std::vector<std::int64_t>& offset);
 /// The offset of the point `steps` further along a free coordinate; those that depend on it move with it.

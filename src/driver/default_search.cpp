@@ -63,6 +63,8 @@ constexpr unsigned long most_operations_of_routes = 8'000'000;
 constexpr unsigned long operations_of_cost = 10'000;
 /// A placement whose estimate is so many times better is tried before the usual default.
 constexpr double far_faster = 2;
+/// One that takes seconds to analyse is tried in the end where its estimate is so many times better than one PE.
+constexpr double worth_seconds = 1.75;
 /// Operations of integer sets for each of its analyses: some milliseconds.
 constexpr unsigned long most_operations = 500'000;
 /// PEs, and instructions that the simulator follows, of the programs whose time it tells: a few hundredths of a second.
@@ -77,10 +79,10 @@ constexpr double uncertainty = 1.25;
 /// costly, whatever was tried before.
 constexpr std::size_t most_by_chance = 2;
 constexpr double by_chance = 1.35;
-/// The same operations where reductions of a placement that compiles go inwards, which is as legal: some tenths of a
-/// second; and for so many placements.
-constexpr unsigned long most_operations_inwards = 20'000'000;
-constexpr std::size_t most_inwards = 2;
+/// The same operations where reductions of a placement that compiles have another order, which is as legal: some tenths
+/// of a second; and for so many placements.
+constexpr unsigned long most_operations_reordered = 20'000'000;
+constexpr std::size_t most_reordered = 2;
 /// So many placements that deal values out in turn are tried, of kernels that are not long.
 constexpr std::size_t most_dealt = 2;
 
@@ -210,7 +212,7 @@ class DefaultSearch {
     if (is_worth_it(best_time())) {
       try_rest();
       try_routes();
-      try_inwards();
+      try_reordered();
       try_swapped();
       if (cost_ < long_kernel) try_dealt();
       try_long();
@@ -307,10 +309,10 @@ class DefaultSearch {
     // Its estimate may have been far too large: iterations may follow each other as waves do.
     if (cost_ < long_kernel || placements_.defaults.front().least < best_time())
       try_placement(placements_.defaults.front(), orders());
-    const auto most = tried() + budget_;
+    const auto most = spent() + budget_;
     for (const bool again : {false, true}) {
       for (const auto& placement : rest) {
-        if (tried() >= most) break;
+        if (spent() >= most) break;
         if (is_promising(placement) && (again || !is_part_refused(placement, false)))
           try_placement(placement, orders());
       }
@@ -318,7 +320,7 @@ class DefaultSearch {
     try_one_pe();
     std::size_t chances = most_by_chance;
     for (const auto& placement : rest) {
-      if ((cost_ >= costly_kernel && tried() >= most) || chances == 0) break;
+      if ((cost_ >= costly_kernel && spent() >= most) || chances == 0) break;
       if (tried_.contains(key(placement)) || !is_by_chance(placement)) continue;
       const auto before = choices_.size();
       try_placement(placement, orders());
@@ -433,31 +435,37 @@ class DefaultSearch {
     }
   }
 
-  /// With reductions inwards where that is much faster by the estimates, and as the kernel has them where that is refused.
+  /// With reductions in another order where that is much faster by the estimates, and as the kernel has them where that is
+  /// refused.
   void try_placement(const schedule::Placement& placement, std::size_t most) {
     const auto before = choices_.size();
-    if (const auto* other = inwards(placement)) {
+    if (const auto* other = reordered(placement)) {
       if (tried_.contains(key(*other))) return;
       try_order(*other, std::min(most, orders()));
     }
     if (choices_.size() == before) try_order(placement, most);
   }
 
-  using Key =
-      std::tuple<std::vector<std::string>, std::vector<std::string>, std::vector<std::string>, bool, bool>;
+  using Order = std::pair<std::vector<std::string>, std::vector<recurrence::Tree>>;
+  static Order order(const schedule::Schedule& schedule) {
+    return {schedule.inward_indices, schedule.reductions};
+  }
+
+  using Key = std::tuple<std::vector<std::string>, Order, std::vector<std::string>, bool, bool>;
   static Key key(const schedule::Placement& placement, bool routed = false) {
     const auto& schedule = placement.schedule;
     std::vector<std::string> dealt;
     std::ranges::transform(schedule.folds, std::back_inserter(dealt), &schedule::Fold::dimension);
-    return {schedule.space_indices, schedule.inward_indices, dealt, !schedule.movements.empty(), routed};
+    return {schedule.space_indices, order(schedule), dealt, !schedule.movements.empty(), routed};
   }
 
-  [[nodiscard]] const schedule::Placement* inwards(const schedule::Placement& placement) const {
-    const auto found = std::ranges::find_if(placements_.inwards, [&](const schedule::Placement& other) {
+  [[nodiscard]] const schedule::Placement* reordered(const schedule::Placement& placement) const {
+    const auto found = std::ranges::find_if(placements_.reordered, [&](const schedule::Placement& other) {
       return other.schedule.space_indices == placement.schedule.space_indices &&
              other.schedule.movements == placement.schedule.movements;
     });
-    if (found == placements_.inwards.end() || placement.cycles < much_faster * found->cycles) return nullptr;
+    if (found == placements_.reordered.end() || placement.cycles < much_faster * found->cycles)
+      return nullptr;
     return &*found;
   }
 
@@ -468,7 +476,7 @@ class DefaultSearch {
 
   /// The estimate of the order that is tried first.
   [[nodiscard]] double hope(const schedule::Placement& placement) const {
-    const auto* other = inwards(placement);
+    const auto* other = reordered(placement);
     return other == nullptr ? placement.cycles : other->cycles;
   }
 
@@ -514,13 +522,13 @@ class DefaultSearch {
     return result;
   }
 
-  /// Reductions from both ends, where that is the fastest as far as times and estimates tell.
-  void try_inwards() {
-    const poly::EffortLimit limit(most_operations_inwards);
-    for (const auto& [cycles, inwards, routed] :
-         hopes(placements_.inwards) | std::views::take(most_inwards)) {
+  /// Reductions in another order, where that is the fastest as far as times and estimates tell.
+  void try_reordered() {
+    const poly::EffortLimit limit(most_operations_reordered);
+    for (const auto& [cycles, other, routed] :
+         hopes(placements_.reordered) | std::views::take(most_reordered)) {
       if (cycles * (is_very_long_ ? far_faster : 1) >= best_time()) break;
-      try_order(*inwards, orders(), routed);
+      try_order(*other, orders(), routed);
     }
   }
 
@@ -558,8 +566,8 @@ class DefaultSearch {
   /// PE, and others promise no more than that, this is worth some seconds.
   void try_long() {
     const auto best =
-        std::ranges::min_element(lacked_, {}, [](const Lacked& lacked) { return lacked.placement.cycles; });
-    if (is_very_long_ || best == lacked_.end() || best->placement.cycles * far_faster >= best_time() ||
+        std::ranges::min_element(lacked_, {}, [&](const Lacked& lacked) { return hope(lacked.placement); });
+    if (is_very_long_ || best == lacked_.end() || hope(best->placement) * worth_seconds >= best_time() ||
         choices_[order_of_choices().front()].pes > 1)
       return;
     const poly::EffortBudget budget(most_operations_of_long);
@@ -567,23 +575,26 @@ class DefaultSearch {
   }
 
   Variant& variant(const schedule::Schedule& schedule) {
-    const auto found = variants_.find(schedule.inward_indices);
+    const auto found = variants_.find(order(schedule));
     if (found != variants_.end()) return found->second;
     Log log = log_;
     auto system = reorder(variants_.at({}).reordered.system, schedule, machine_, log);
-    return variants_.try_emplace(schedule.inward_indices, std::move(system), machine_, log_).first->second;
+    return variants_.try_emplace(order(schedule), std::move(system), machine_, log_).first->second;
   }
 
   [[nodiscard]] std::size_t tried() const {
     std::size_t result = 0;
-    for (const auto& [inwards, variant] : variants_) result += variant.search.tried();
+    for (const auto& [order, variant] : variants_) result += variant.search.tried();
     return result;
   }
+
+  /// The same, with those that are refused as half: their analysis ends early.
+  [[nodiscard]] std::size_t spent() const { return tried() - refused_.size() / 2; }
 
   void keep(const schedule::Placement& placement, const Variant& variant,
             Expected<Compiled, Refusal> compiled, bool routed = false) {
     if (!compiled) {
-      const bool is_plain = placement.schedule.inward_indices.empty() && placement.schedule.folds.empty();
+      const bool is_plain = order(placement.schedule) == Order() && placement.schedule.folds.empty();
       if (!is_plain) return;  // as it is, it says more
       if (!first_refusal_) first_refusal_ = compiled.error();
       if (compiled.error().obstacle() == Obstacle::effort) return;
@@ -702,10 +713,9 @@ class DefaultSearch {
   schedule::Placements placements_;
   std::size_t cost_;
   std::size_t budget_;  ///< Candidates to compile, by the size of the system alone.
-  std::map<std::vector<std::string>, Variant>
-      variants_;  ///< By the indices over which reductions go inwards.
+  std::map<Order, Variant> variants_;
   std::set<Key>
-      tried_;  ///< Space, those indices, those that are dealt out, whether PEs load tables, and with routes.
+      tried_;  ///< Space, the order of reductions, indices dealt out, whether PEs load tables, and with routes.
   std::set<Key> far_;  ///< Of these, those for which links were missing.
   std::vector<Choice> choices_;
   bool has_one_pe_ = false;    ///< First.

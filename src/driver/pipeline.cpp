@@ -82,17 +82,17 @@ void verify(const dataflow::Graph& graph, const dataflow::Placed& placed, bool p
 Lowered lower(const recurrence::System& system, const Candidate& candidate, const machine::Machine& machine,
               bool verify_now, Log& log) {
   const auto& schedule = candidate.schedule;
-  auto graph = dataflow::lower(system, schedule, candidate.free_indices, candidate.relays);
-  log.stage("lower");
   const bool same_rank = machine.grid.size() == schedule.space_indices.size();
+  const auto grid = same_rank ? machine.grid : std::vector<std::int64_t>{};
+  auto graph = dataflow::lower(system, schedule, candidate.free_indices, candidate.relays, grid);
+  log.stage("lower");
   std::set<std::string> rows;  // Each ends the loops inside by itself, which matters where a PE has several.
   if (same_rank || !schedule.folds.empty()) {
     for (const auto& exit : recurrence::early_exits(system)) {
       for (const auto& [index, offset] : exit.around) rows.insert(index);
     }
   }
-  auto placed =
-      dataflow::place(graph, schedule, same_rank ? machine.grid : std::vector<std::int64_t>{}, rows);
+  auto placed = dataflow::place(graph, schedule, grid, rows);
   log.stage("place");
   if (verify_now) verify(graph, placed, false, log);
   auto shared = attempt([&] { return share_links(placed, machine, candidate.relays); });

@@ -344,6 +344,15 @@ bool is_elementwise(Op op) { return info(op).family == Family::elementwise; }
 
 bool is_accumulating(Op op) { return info(op).accumulating; }
 
+std::optional<Accumulating> accumulating(Op op) {
+  switch (op) {
+    case Op::multiply: return Accumulating{Op::multiply_add, Op::multiply_subtract};
+    case Op::matmul: return Accumulating{Op::matmul_add, Op::matmul_subtract};
+    case Op::syrk: return Accumulating{Op::syrk_add, Op::syrk_subtract};
+    default: return std::nullopt;
+  }
+}
+
 bool is_reduction(Op op) { return info(op).family == Family::reduction; }
 
 bool is_defined(Op op, DType dtype) {

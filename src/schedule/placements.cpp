@@ -32,7 +32,7 @@ using Names = std::vector<std::string>;
 
 /// Indices that are tried, the longest: pairs of them are a few hundred, and triples.
 constexpr std::size_t most_indices = 24, most_indices_of_cubes = 10;
-/// Reductions from both ends are tried where the estimate is so many times better.
+/// Reductions in another order are tried where the estimate is so many times better.
 constexpr double much_shorter = 1.05;
 /// Comparisons of parts of the grid, to tell which PE computes the most: some microseconds.
 constexpr std::size_t most_comparisons = 1 << 12;
@@ -84,7 +84,9 @@ struct Way {
   Loop along;
   double cycles = 1;
   std::vector<Loop> around;
-  bool computed = false;               ///< They start or end where a reduction does.
+  bool computed = false;  ///< They start or end where a reduction does.
+  bool reduced =
+      false;  ///< Of a reduction's terms: a PE joins its own one after the other, once those before it are.
   const std::string* input = nullptr;  ///< That they hand on.
 };
 
@@ -277,7 +279,8 @@ class EquationCost {
       const bool computed = tensor.role != recurrence::Role::input;
       if (named || loops[v].extent == 1) continue;
       const auto* input = computed ? nullptr : &tensor.name;
-      auto& way = found_.try_emplace(loops[v].index, Way{loops[v], 1, {}, computed, input}).first->second;
+      auto& way =
+          found_.try_emplace(loops[v].index, Way{loops[v], 1, {}, computed, false, input}).first->second;
       if (way.input != input) way.input = nullptr;
     }
   }
@@ -311,7 +314,7 @@ class EquationCost {
     const auto* body = std::get_if<recurrence::Apply>(&system_.at(reduce.body).node);
     const bool sums = sums_choices(reduce, loops.size() - 1);
     if (!sums && (body == nullptr || body->op != recurrence::Op::multiply)) add_operators(1, loops);
-    found_.try_emplace(loops.back().index, Way{loops.back(), 1, {}, true});
+    found_.try_emplace(loops.back().index, Way{loops.back(), 1, {}, true, true});
     add(reduce.body, scope, loops, after + 1);
   }
 
@@ -399,7 +402,7 @@ class Estimates {
     // PEs along the indices in space, and their neighbouring values in each; 0: dealt out in turn.
     std::vector<double> parts(names_.size(), 0), blocks(names_.size(), 1);
     Placement result;
-    std::set<std::size_t> inwards;
+    std::set<std::size_t> inwards, in_blocks;
     for (std::size_t d = 0; d < schedule.space_indices.size(); ++d) {
       const auto n =
           static_cast<std::size_t>(std::ranges::find(names_, schedule.space_indices[d]) - names_.begin());
@@ -407,6 +410,9 @@ class Estimates {
       result.in_turn = result.in_turn || sequential_.carried.contains(names_[n]);
       if (std::ranges::find(schedule.inward_indices, names_[n]) != schedule.inward_indices.end())
         inwards.insert(n);
+      if (std::ranges::find(schedule.reductions, names_[n], &recurrence::Tree::index) !=
+          schedule.reductions.end())
+        in_blocks.insert(n);
       if (d < grid_.size()) blocks[n] = std::ceil(extents_[n] / static_cast<double>(grid_[d]));
       parts[n] = std::ceil(extents_[n] / blocks[n]);
       const auto fold = std::ranges::find(schedule.folds, names_[n], &Fold::dimension);
@@ -456,8 +462,10 @@ class Estimates {
     result.least = result.cycles;
     for (const auto& way : cost_.ways) {
       if (is_loaded(way.input)) continue;
-      double cycles = way.cycles * std::min(parts[way.along.index], way.along.extent);
-      if (way.computed && inwards.contains(way.along.index)) cycles /= 2;
+      const auto index = way.along.index;
+      const bool in_turn = way.reduced && blocks[index] > 1 && parts[index] > 1 && !in_blocks.contains(index);
+      double cycles = way.cycles * (in_turn ? way.along.extent : std::min(parts[index], way.along.extent));
+      if (way.computed && inwards.contains(index)) cycles /= 2;
       result.least += cycles;
       for (const auto& loop : way.around) cycles *= parts[loop.index] > 0 ? 1 : loop.extent;
       result.cycles += cycles;
@@ -520,14 +528,22 @@ class Estimates {
     return result;
   }
 
-  /// The placement with its reductions from both ends of the grid, where they may have that order and are shorter so.
-  [[nodiscard]] std::optional<Placement> inwards(const Placement& placement) const {
+  /// The placement with its reductions in the order that suits the grid, where they may have any and are shorter so: those
+  /// of the terms of a PE first, then of these; or from both ends, where a PE has one term.
+  [[nodiscard]] std::optional<Placement> reordered(const Placement& placement) const {
     auto schedule = placement.schedule;
-    for (const auto& index : schedule.space_indices) {
-      if (in_any_order_.contains(index)) schedule.inward_indices.push_back(index);
+    for (std::size_t d = 0; d < schedule.space_indices.size(); ++d) {
+      const auto& index = schedule.space_indices[d];
+      if (!in_any_order_.contains(index)) continue;
+      const auto n = static_cast<std::size_t>(std::ranges::find(names_, index) - names_.begin());
+      if (d < grid_.size() && grid_[d] > 1 && extents_[n] > static_cast<double>(grid_[d]))
+        schedule.reductions.push_back({index, grid_[d]});
+      else
+        schedule.inward_indices.push_back(index);
     }
-    if (schedule.inward_indices.empty()) return std::nullopt;
+    if (schedule.inward_indices.empty() && schedule.reductions.empty()) return std::nullopt;
     std::ranges::sort(schedule.inward_indices);
+    std::ranges::sort(schedule.reductions, {}, &recurrence::Tree::index);
     auto result = of(std::move(schedule));
     return result.cycles * much_shorter < placement.cycles ? std::optional(std::move(result)) : std::nullopt;
   }
@@ -604,7 +620,7 @@ Placements placements(const System& system, const std::vector<std::int64_t>& gri
   std::ranges::move(loading, std::back_inserter(result.others));
   for (const auto* placements : {&result.defaults, &result.others}) {
     for (const auto& placement : *placements) {
-      if (auto inwards = estimates.inwards(placement)) result.inwards.push_back(std::move(*inwards));
+      if (auto other = estimates.reordered(placement)) result.reordered.push_back(std::move(*other));
     }
   }
   std::ranges::stable_sort(result.others, {}, &Placement::cycles);

@@ -81,6 +81,16 @@ std::int64_t panel_width(const Schedule& schedule, const std::string& index, std
   return (extent + panels->count - 1) / panels->count;
 }
 
+std::optional<Folding> folding(const Schedule& schedule, std::size_t dimension, std::int64_t extent,
+                               std::int64_t limit) {
+  const auto fold = std::ranges::find(schedule.folds, schedule.space_indices[dimension], &Fold::dimension);
+  const bool asked = fold != schedule.folds.end();
+  const auto parts = asked ? fold->parts : limit;
+  if (parts <= 0 || extent <= parts) return std::nullopt;
+  if (asked && fold->kind == FoldKind::cyclic && parts > 1) return Folding{FoldKind::cyclic, parts};
+  return Folding{FoldKind::block, (extent + parts - 1) / parts};
+}
+
 std::vector<std::string> index_names(const System& system) {
   std::vector<std::vector<std::string>> nests;
   for (const auto& equation : system.equations) nests.push_back(nest(system, equation));

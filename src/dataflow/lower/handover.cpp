@@ -98,6 +98,27 @@ void Router::hand_over_one_hop(FlowId id, poly::Set& starts, std::vector<Rule>& 
   }
 }
 
+/// From where it is computed in the next PE along a fold, where that holds the element that far away at every point.
+void Router::hand_over_next(FlowId id, poly::Set& starts, std::vector<Rule>& rules) const {
+  const auto rank = graph_.dims.size();
+  const auto& wanted = graph_.at(id);
+  for (const auto& [dim, distance] : neighbours_) {
+    for (const auto& holder : holders_) {
+      const auto& held = graph_.at(holder.flow);
+      if (held.tensor != wanted.tensor) continue;
+      for (const auto step : {-distance, distance}) {
+        const auto offset = unit(rank, dim, step);
+        const auto from = shifted(rank, offset);
+        const bool matches = std::ranges::equal(held.element, wanted.element, {}, [&](const auto& form) {
+          return poly::substitute(form, from, rank);
+        });
+        if (matches)
+          hand_over_from(id, holder.flow, holder.domain, offset, Origin::inner_send, starts, rules);
+      }
+    }
+  }
+}
+
 /// Negative where the point at that offset is in an earlier step, positive where in a later one.
 std::int64_t Router::time_step(const std::vector<std::int64_t>& offset) const {
   for (const auto& form : frame_.time) {
@@ -142,6 +163,7 @@ void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) co
     }
   }
   hand_over_one_hop(id, starts, rules);
+  hand_over_next(id, starts, rules);
   // A value of an earlier step rather travels in that step than from neighbour to neighbour in this one,
   // where others come the other way.
   hand_over_far(id, true, starts, rules);

@@ -27,10 +27,11 @@ using recurrence::System;
 class Lowering {
  public:
   Lowering(const System& system, const schedule::Schedule& schedule, FreeIndexPlacement free_indices,
-           Relays relays)
+           Relays relays, const std::vector<std::int64_t>& grid)
       : system_(system),
         schedule_(schedule),
         relays_(relays),
+        grid_(grid),
         graph_{system.kernel, {}, schedule::index_names(system), {}, {}, {}, {}},
         placement_(system, graph_.context, graph_.dims, free_indices,
                    detail::grid_dimensions(schedule, graph_.dims)) {}
@@ -43,7 +44,7 @@ class Lowering {
                                 tensor.tile, tensor.blocked, tensor.user_name(), listed[t]});
     }
     for (const auto& equation : system_.equations) lower_equation(equation);
-    detail::Router router(graph_, schedule_, holders_, relays_, demands_);
+    detail::Router router(graph_, schedule_, holders_, relays_, demands_, grid_);
     std::vector<Rule> computes = std::move(graph_.rules);
     std::vector<Rule> routes;
     detail::add_residents(graph_, schedule_, operands_, holders_, routes);
@@ -312,10 +313,9 @@ class Lowering {
     const auto shape = recurrence::tile_shape(system_, apply.operands[1]);
     const bool scalars = shape == operators::Shape{};
     if (scalars || shape != recurrence::tile_shape(system_, apply.operands[0])) return std::nullopt;
-    const bool adds = apply.op == Op::add;
-    const Op op = product->op == Op::matmul ? (adds ? Op::matmul_add : Op::matmul_subtract)
-                                            : (adds ? Op::syrk_add : Op::syrk_subtract);
-    recurrence::Apply result{op, product->flags, {apply.operands[0]}};
+    const auto fused = operators::accumulating(product->op).value();
+    recurrence::Apply result{
+        apply.op == Op::add ? fused.added : fused.subtracted, product->flags, {apply.operands[0]}};
     result.operands.insert(result.operands.end(), product->operands.begin(), product->operands.end());
     return result;
   }
@@ -325,14 +325,9 @@ class Lowering {
                   std::vector<Term>& terms, std::size_t accumulator) {
     const auto& reduce = fold.reduce;
     const auto* apply = std::get_if<recurrence::Apply>(&system_.at(reduce.body).node);
-    static const std::map<Op, Op> added{
-        {Op::multiply, Op::multiply_add}, {Op::matmul, Op::matmul_add}, {Op::syrk, Op::syrk_add}};
-    static const std::map<Op, Op> subtracted{{Op::multiply, Op::multiply_subtract},
-                                             {Op::matmul, Op::matmul_subtract},
-                                             {Op::syrk, Op::syrk_subtract}};
-    const auto& fused = fold.subtracts ? subtracted : added;
-    if (reduce.kind == Reduction::sum && apply != nullptr && fused.contains(apply->op)) {
-      Apply step{fused.at(apply->op), apply->flags, {accumulator}};
+    const auto fused = apply == nullptr ? std::nullopt : operators::accumulating(apply->op);
+    if (reduce.kind == Reduction::sum && fused) {
+      Apply step{fold.subtracts ? fused->subtracted : fused->added, apply->flags, {accumulator}};
       for (const auto child : apply->operands) step.operands.push_back(emit(child, space, names, terms, {}));
       terms.push_back(std::move(step));
       return;
@@ -486,6 +481,7 @@ class Lowering {
   const System& system_;
   const schedule::Schedule& schedule_;
   Relays relays_;
+  const std::vector<std::int64_t>& grid_;
   Graph graph_;
   detail::Placement placement_;
   std::vector<FlowId> operands_;
@@ -533,8 +529,8 @@ bool free_index_matters(const System& system, FreeIndexPlacement one, FreeIndexP
 }
 
 Graph lower(const System& system, const schedule::Schedule& schedule, FreeIndexPlacement free_indices,
-            Relays relays) {
-  Graph graph = Lowering(system, schedule, free_indices, relays).run();
+            Relays relays, const std::vector<std::int64_t>& grid) {
+  Graph graph = Lowering(system, schedule, free_indices, relays, grid).run();
   check_moves(graph, schedule);
   return graph;
 }

@@ -29,13 +29,14 @@ class Router {
  public:
   /// `demands`: of operands that only some points of their spaces use, these.
   Router(Graph& graph, const schedule::Schedule& schedule, const std::vector<Holder>& holders, Relays relays,
-         const std::map<FlowId, poly::Set>& demands)
+         const std::map<FlowId, poly::Set>& demands, const std::vector<std::int64_t>& grid)
       : relays_(relays),
         graph_(graph),
         schedule_(schedule),
         frame_(schedule::frame(schedule, graph.dims)),
         holders_(holders),
-        demands_(demands) {}
+        demands_(demands),
+        neighbours_(neighbours(grid)) {}
   /// Returns the rules of this operand flow, relays first.
   [[nodiscard]] std::vector<Rule> route(FlowId id);
 
@@ -48,6 +49,12 @@ class Router {
     std::int64_t direction;
     bool both_ways;
   };
+  /// A step along a dim from any point of a PE to one of the next PE, where the dim is folded in blocks.
+  struct Neighbour {
+    std::size_t dim;
+    std::int64_t distance;
+  };
+  [[nodiscard]] std::vector<Neighbour> neighbours(const std::vector<std::int64_t>& grid) const;
   [[nodiscard]] const schedule::Movement* move_of(const Flow& flow) const;
   [[nodiscard]] bool is_space(std::size_t dim) const;
   [[nodiscard]] std::vector<std::size_t> order_of_dims(const schedule::Movement* move) const;
@@ -91,6 +98,7 @@ class Router {
   [[nodiscard]] std::vector<std::pair<poly::Set, std::vector<std::int64_t>>> at_distance(
       FlowId id, const Holder& holder, const poly::Set& starts, std::int64_t least, std::int64_t most) const;
   void hand_over_one_hop(FlowId id, poly::Set& starts, std::vector<Rule>& rules) const;
+  void hand_over_next(FlowId id, poly::Set& starts, std::vector<Rule>& rules) const;
   [[nodiscard]] std::int64_t time_step(const std::vector<std::int64_t>& offset) const;
   void hand_over_far(FlowId id, bool earlier, poly::Set& starts, std::vector<Rule>& rules) const;
   bool relay_for_one(FlowId id, FlowId source, const poly::Set& domain,
@@ -115,6 +123,7 @@ class Router {
   schedule::Frame frame_;
   const std::vector<Holder>& holders_;
   const std::map<FlowId, poly::Set>& demands_;
+  std::vector<Neighbour> neighbours_;
   /// The flows of the operand in hand, itself first: they must not take from each other, nor those that
   /// fan it out from its user.
   std::vector<FlowId> routed_;

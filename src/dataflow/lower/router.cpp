@@ -25,6 +25,23 @@ bool Router::is_space(std::size_t dim) const {
                              [dim](const poly::Affine& form) { return form.coefficients[dim] != 0; });
 }
 
+std::vector<Router::Neighbour> Router::neighbours(const std::vector<std::int64_t>& grid) const {
+  std::vector<Neighbour> result;
+  for (std::size_t s = 0; s < frame_.space.size(); ++s) {
+    const auto& form = frame_.space[s];
+    const auto limit = s < grid.size() ? grid[s] : 0;
+    if (limit == 0 && schedule_.folds.empty()) continue;
+    for (std::size_t dim = 0; dim < graph_.dims.size(); ++dim) {
+      if (form != poly::variable(graph_.dims.size(), dim)) continue;
+      const auto [low, high] = range_of(graph_, form);
+      const auto folding = schedule::folding(schedule_, s, high - low + 1, limit);
+      if (folding && folding->kind == schedule::FoldKind::block && folding->divisor > 1)
+        result.push_back({dim, folding->divisor});
+    }
+  }
+  return result;
+}
+
 namespace {
 
 /// An axis as the schedule names it: `j`, or `-j` for a value that travels towards smaller j.

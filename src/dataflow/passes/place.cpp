@@ -117,35 +117,14 @@ class CoordinateChange {
     return name;
   }
 
-  /// The range of a form over all spaces.
-  [[nodiscard]] std::pair<std::int64_t, std::int64_t> range(const poly::Affine& form) const {
-    std::optional<std::int64_t> low, high;
-    for (const auto& space : old_.spaces) {
-      const auto values = space.domain.image({form});
-      if (values.is_empty()) continue;
-      const auto least = values.minimum(0).value(), most = values.maximum(0).value();
-      low = low ? std::min(*low, least) : least;
-      high = high ? std::max(*high, most) : most;
-    }
-    return {low.value_or(0), high.value_or(0)};
-  }
-
   void add_space_axis(const poly::Affine& form, std::size_t s, std::int64_t limit) {
     Axis axis{form, 1, s, unfolded};
-    const auto fold =
-        std::ranges::find(schedule_.folds, schedule_.space_indices[s], &schedule::Fold::dimension);
-    const bool asked = fold != schedule_.folds.end();
-    const auto parts = asked ? fold->parts : limit;
-    if (parts > 0) {
-      const auto [low, high] = range(form);
-      const auto extent = high - low + 1;
-      if (extent > parts) {
-        axis.form.constant -= low;
-        const bool cyclic = asked && fold->kind == schedule::FoldKind::cyclic && parts > 1;
-        axis.divisor = cyclic ? parts : (extent + parts - 1) / parts;
-        // The coordinate in space is at `s`; the other is placed after all others in time.
-        if (cyclic) std::swap(axis.quotient, axis.remainder);
-      }
+    const auto [low, high] = detail::range_of(old_, form);
+    if (const auto folding = schedule::folding(schedule_, s, high - low + 1, limit)) {
+      axis.form.constant -= low;
+      axis.divisor = folding->divisor;
+      // The coordinate in space is at `s`; the other is placed after all others in time.
+      if (folding->kind == schedule::FoldKind::cyclic) std::swap(axis.quotient, axis.remainder);
     }
     axes_.push_back(std::move(axis));
   }
@@ -154,7 +133,7 @@ class CoordinateChange {
   void add_time_axis(const poly::Affine& form, std::size_t t) {
     Axis axis{form, 1, size(), unfolded};
     result_.time.push_back(time_name(t));
-    const auto [low, high] = range(form);
+    const auto [low, high] = detail::range_of(old_, form);
     axis.divisor = schedule::panel_width(schedule_, schedule_.time_indices[t], high - low + 1);
     if (axis.divisor > 1) {
       axis.form.constant -= low;

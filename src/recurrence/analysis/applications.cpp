@@ -11,16 +11,6 @@ namespace cyclotron::recurrence {
 
 namespace {
 
-/// The operators that add a product to a sum, or take it off.
-std::vector<Op> accumulating(Op op) {
-  switch (op) {
-    case Op::multiply: return {Op::multiply_add, Op::multiply_subtract};
-    case Op::matmul: return {Op::matmul_add, Op::matmul_subtract};
-    case Op::syrk: return {Op::syrk_add, Op::syrk_subtract};
-    default: return {};
-  }
-}
-
 /// The same system with each tile as small as the tensor's smallest.
 System with_smallest_tiles(System system) {
   for (auto& tensor : system.tensors) {
@@ -69,14 +59,15 @@ std::vector<operators::Shape> Applications::shapes(const std::vector<ExprId>& op
 
 const Apply* Applications::product(ExprId id) const {
   const auto* apply = std::get_if<Apply>(&small_.at(id).node);
-  return apply != nullptr && !accumulating(apply->op).empty() ? apply : nullptr;
+  return apply != nullptr && operators::accumulating(apply->op) ? apply : nullptr;
 }
 
 /// The product and the operators that add it to a sum at once.
 std::vector<Application> Applications::product_ways(ExprId id, const Apply& product) const {
   const auto operands = shapes(product.operands);
   std::vector<Application> result{{product.op, product.flags, operands}};
-  for (const auto op : accumulating(product.op)) {
+  const auto [added, subtracted] = operators::accumulating(product.op).value();
+  for (const auto op : {added, subtracted}) {
     auto with_sum = operands;
     with_sum.insert(with_sum.begin(), shape(id));
     result.push_back({op, product.flags, std::move(with_sum)});

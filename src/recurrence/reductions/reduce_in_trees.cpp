@@ -28,17 +28,21 @@ std::int64_t least_root(std::int64_t n) {
   return root;
 }
 
-/// Of so many terms, with that many in a PE.
-std::vector<Level> levels_of(const Tree& tree, std::int64_t terms, std::int64_t in_a_pe) {
-  std::vector<Level> result;
-  const auto leaf = std::min(in_a_pe, terms);
-  if (leaf > 1) result.push_back({1, leaf, 1});
-  const auto blocks = (terms + leaf - 1) / leaf;
-  const auto radix = std::clamp<std::int64_t>(tree.radix == 0 ? least_root(blocks) : tree.radix, 2,
-                                              std::max<std::int64_t>(blocks, 2));
-  for (auto stride = leaf; stride < terms; stride *= radix) result.push_back({stride, radix, leaf});
-  return result;
+/// Of the results of so many PEs, `apart` from each other.
+std::vector<Level> levels_of(const Tree& tree, std::int64_t results, std::int64_t apart) {
+  std::vector<Level> levels;
+  const auto radix = std::clamp<std::int64_t>(tree.radix == 0 ? least_root(results) : tree.radix, 2,
+                                              std::max<std::int64_t>(results, 2));
+  for (std::int64_t stride = 1; stride < results; stride *= radix)
+    levels.push_back({apart * stride, radix, apart});
+  return levels;
 }
+
+/// The values of a tree's index in PEs: so many in each, from the first on.
+struct Share {
+  std::int64_t first = 0, values = 1;
+  bool operator==(const Share&) const = default;
+};
 
 /// A reduction over a tree's index, of an equation.
 struct Sum {
@@ -63,6 +67,7 @@ struct Group {
   Reduction kind;
   const Tree* tree;
   std::int64_t low, high;
+  Share share;
   bool to_the_highest;  ///< The total is made there, else at the lowest.
   DType dtype;
   operators::Shape tile;
@@ -75,8 +80,8 @@ struct Planted {
   Region points;                      ///< Of the terms of all.
   std::vector<std::int64_t> origins;  ///< Of the subscripts.
   bool grown = false;
-  TensorId terms;
-  TensorId results;
+  TensorId terms;    ///< Where several equations have some.
+  TensorId results;  ///< Of the last level.
 };
 
 class Planter {
@@ -87,6 +92,7 @@ class Planter {
     for (const auto& tree : trees_)
       require_reduction(system_, tree.index,
                         fmt::format("the schedule reduces over `{}` in a tree", tree.index));
+    for (const auto& tree : trees_) shares_.push_back(share_of(tree));
     const auto equations = std::exchange(system_.equations, {});
     std::vector<std::optional<Sum>> sums;
     for (const auto& equation : equations) {
@@ -105,6 +111,28 @@ class Planter {
   }
 
  private:
+  /// As folds cut all values that the index has anywhere.
+  [[nodiscard]] Share share_of(const Tree& tree) const {
+    if (tree.parts == 0) return {};
+    std::optional<std::int64_t> low, high;
+    const auto count = [&](const std::vector<std::string>& names, const poly::Set& points) {
+      const auto found = std::ranges::find(names, tree.index);
+      if (found == names.end() || points.is_empty()) return;
+      const auto v = static_cast<std::size_t>(found - names.begin());
+      const auto least = points.minimum(v).value(), most = points.maximum(v).value();
+      low = std::min(low.value_or(least), least);
+      high = std::max(high.value_or(most), most);
+    };
+    for (const auto& equation : system_.equations) {
+      const auto domain = domain_of(context_, equation);
+      count(equation.indices, domain);
+      for_each_expr(system_, equation, domain,
+                    [&](ExprId, const Scope& scope) { count(scope.names, scope.points); });
+    }
+    const auto first = low.value_or(0), values = high.value_or(0) - first + 1;
+    return {first, (values + tree.parts - 1) / tree.parts};
+  }
+
   [[nodiscard]] std::optional<ExprId> reduction_of(ExprId id) const {
     const auto& node = system_.at(id).node;
     if (std::holds_alternative<Reduce>(node)) return id;
@@ -149,6 +177,7 @@ class Planter {
                 sum.tree,
                 sum.low,
                 sum.high,
+                shares_[static_cast<std::size_t>(sum.tree - trees_.data())],
                 !sum.reduce.descending,
                 dtype_of(system_, sum.reduce.body, target.dtype),
                 target.blocked ? tile_shape(system_, sum.reduce.body) : operators::Shape{}};
@@ -203,19 +232,27 @@ class Planter {
     for (const auto& [name, value] : pins) pins_[equation.target][name] = value;
   }
 
+  /// The last value of a PE's share that has this one.
+  [[nodiscard]] static std::int64_t end_of(const Share& share, std::int64_t value) {
+    return share.first + ((value - share.first) / share.values + 1) * share.values - 1;
+  }
+  [[nodiscard]] static bool is_in_one_pe(const Group& group) {
+    return end_of(group.share, group.low) == end_of(group.share, group.high);
+  }
+
   [[nodiscard]] static std::int64_t root_of(const Group& group) {
-    return group.to_the_highest ? group.high : group.low;
+    return is_in_one_pe(group) ? group.high
+                               : end_of(group.share, group.to_the_highest ? group.high : group.low);
   }
 
   void plant(Equation equation, const Sum& sum) {
     const auto& group = groups_[sum.group];
     auto& planted = planted_[sum.group];
     const auto span = system_.at(sum.id).span;
-    const auto* access = std::get_if<Access>(&system_.at(sum.reduce.body).node);
-    const bool as_they_are =
-        planted.members == 1 && access != nullptr && dtype_of(system_, sum.reduce.body) == group.dtype;
+    const bool as_they_are = planted.members == 1 && dtype_of(system_, sum.reduce.body,
+                                                              system_.at(group.target).dtype) == group.dtype;
     if (!planted.grown) find_origins(group, planted);
-    if (!planted.grown && !as_they_are) planted.terms = declare(group, planted, span);
+    if (!planted.grown && !as_they_are) planted.terms = declare(group, planted, planted.points, span);
     if (!as_they_are) {
       system_.equations.push_back(
           {planted.terms, here(group, planted), group.names, sum.points, sum.reduce.body, span});
@@ -237,33 +274,30 @@ class Planter {
 
   /// The equations of all levels; returns the tensor of the last, which has the total at the root.
   TensorId grow(const Group& group, const Planted& planted, ExprId terms, const Span& span) {
-    const auto levels = levels_of(*group.tree, group.high - group.low + 1, terms_in_a_pe(*group.tree));
+    const auto [first, values] = group.share;
     TensorId result;
-    for (std::size_t l = 0; l < levels.size(); ++l) {
-      result = declare(group, planted, span);
-      add_level(group, planted, levels, l, result, terms, span);
+    if (values > 1) {
+      const auto end = is_in_one_pe(group) ? group.high : end_of(group.share, group.high);
+      result = declare(group, planted, along(group, planted, group.low, end), span);
+      add_shares(group, planted, result, terms, span);
+      terms = add(Access{result, here(group, planted)}, span);
+    }
+    if (is_in_one_pe(group)) return result;
+    const auto last = end_of(group.share, group.high), least = end_of(group.share, group.low);
+    const auto points = along(group, planted, least, last);
+    for (const auto& level : levels_of(*group.tree, (last - least) / values + 1, values)) {
+      result = declare(group, planted, points, span);
+      add_level(group, planted, points, level, result, terms, span);
       terms = add(Access{result, here(group, planted)}, span);
     }
     return result;
-  }
-
-  /// Of all reductions that go along it.
-  [[nodiscard]] std::int64_t terms_in_a_pe(const Tree& tree) const {
-    if (tree.parts == 0) return 1;
-    std::optional<std::int64_t> low, high;
-    for (const auto& group : groups_) {
-      if (group.tree != &tree) continue;
-      low = std::min(low.value_or(group.low), group.low);
-      high = std::max(high.value_or(group.high), group.high);
-    }
-    return (*high - *low + tree.parts) / tree.parts;
   }
 
   /// The distance from the root, plus a constant.
   [[nodiscard]] static Affine distance(const Group& group, std::int64_t plus) {
     Affine form{std::vector<std::int64_t>(group.names.size(), 0), 0};
     form.coefficients[group.along] = group.to_the_highest ? -1 : 1;
-    form.constant = (group.to_the_highest ? group.high : -group.low) + plus;
+    form.constant = (group.to_the_highest ? root_of(group) : -root_of(group)) + plus;
     return form;
   }
   /// Constraints: the distance from the root is less than `below` and, divided by `modulus`, leaves `first` to `last`.
@@ -282,17 +316,85 @@ class Planter {
     return {std::move(form), false};
   }
 
-  void add_level(const Group& group, const Planted& planted, const std::vector<Level>& levels, std::size_t l,
+  /// The values of the index from one on, and up to another.
+  [[nodiscard]] static std::vector<Constraint> between(const Group& group, std::int64_t low,
+                                                       std::int64_t high) {
+    Affine above{std::vector<std::int64_t>(group.names.size(), 0), -low};
+    Affine below{above.coefficients, high};
+    above.coefficients[group.along] = 1;
+    below.coefficients[group.along] = -1;
+    return {{std::move(above), false}, {std::move(below), false}};
+  }
+
+  /// The points of a group's terms, with other values of the index.
+  [[nodiscard]] static Region along(const Group& group, const Planted& planted, std::int64_t low,
+                                    std::int64_t high) {
+    Region result = planted.points;
+    for (auto& part : result) {
+      for (auto& constraint : part) {
+        auto& form = constraint.form;
+        form.coefficients.resize(group.names.size(), 0);
+        form.constant += std::exchange(form.coefficients[group.along], 0) * group.high;
+      }
+    }
+    return intersection(result, {between(group, low, high)});
+  }
+
+  /// Each PE joins its terms.
+  void add_shares(const Group& group, const Planted& planted, TensorId tensor, ExprId terms,
+                  const Span& span) {
+    const auto [first, values] = group.share;
+    const auto subscripts = here(group, planted);
+    const auto define = [&](const Region& points, ExprId value) {
+      system_.equations.push_back({tensor, subscripts, group.names, points, value, span});
+    };
+    // The values that leave `least` to `most`, counted from the first of a share.
+    const auto leaving = [&](std::int64_t least, std::int64_t most) {
+      Affine form{std::vector<std::int64_t>(group.names.size(), 0), -first - least};
+      form.coefficients[group.along] = 1;
+      return Constraint{std::move(form), false, values, most - least};
+    };
+    const auto others = between(group, group.low + 1, group.high);
+    Region firsts{between(group, group.low, group.low)};
+    if (!is_in_one_pe(group)) {
+      firsts.push_back(others);
+      firsts.back().push_back(leaving(0, 0));
+    }
+    define(intersection(planted.points, firsts), terms);
+    auto before = subscripts;
+    before[group.along].constant -= 1;
+    const auto sum = accumulate(group.kind, add(Access{tensor, std::move(before)}, span), terms, span);
+    Region further{others};
+    if (!is_in_one_pe(group)) further.front().push_back(leaving(1, values - 1));
+    define(intersection(planted.points, further), sum);
+    const auto end = end_of(group.share, group.high);
+    if (end == group.high || is_in_one_pe(group)) return;
+    // The result of a PE is found at the last value of its share, if the reduction has that or not.
+    auto last = subscripts;
+    last[group.along].constant -= end - group.high;
+    define(along(group, planted, end, end), add(Access{tensor, std::move(last)}, span));
+  }
+
+  /// The result so far and a term; a product is added as it is made.
+  ExprId accumulate(Reduction kind, ExprId before, ExprId term, const Span& span) {
+    const auto* apply = std::get_if<Apply>(&system_.at(term).node);
+    const auto fused = apply == nullptr ? std::nullopt : operators::accumulating(apply->op);
+    if (kind != Reduction::sum || !fused) return add(Apply{combining(kind), 0, {before, term}}, span);
+    Apply step{fused->added, apply->flags, {before}};
+    step.operands.insert(step.operands.end(), apply->operands.begin(), apply->operands.end());
+    return add(std::move(step), span);
+  }
+
+  void add_level(const Group& group, const Planted& planted, const Region& points, const Level& level,
                  TensorId tensor, ExprId terms, const Span& span) {
-    const auto [stride, count, hop] = levels[l];
-    const auto length = group.high - group.low + 1;
+    const auto [stride, count, hop] = level;
     const auto block = stride * count;
-    const auto end = stride * ((length - 1) / stride);  // the last place with a result of the level before
-    const auto beyond = hop * ((length - 1) / hop);     // and of any
+    const auto beyond = end_of(group.share, group.high) - end_of(group.share, group.low);  // the last place
+    const auto end = stride * (beyond / stride);  // that with a result of the level before
     const auto subscripts = here(group, planted);
     const auto define = [&](const Region& where, ExprId value) {
       system_.equations.push_back(
-          {tensor, subscripts, group.names, intersection(planted.points, where), value, span});
+          {tensor, subscripts, group.names, intersection(points, where), value, span});
     };
     // Blocks begin with the result that is farthest from the root; the last may be shorter.
     Region first{{{distance(group, -end), true}}};
@@ -308,9 +410,9 @@ class Planter {
       further.push_back(constraint);
     define({further}, add(Apply{combining(group.kind), 0, {comes, terms}}, span));
     if (stride == hop) return;
-    auto between = leaving(group, hop, stride - 1, stride, beyond);
-    for (const auto& constraint : leaving(group, 0, 0, hop, beyond)) between.push_back(constraint);
-    define({between}, comes);
+    auto passing = leaving(group, hop, stride - 1, stride, beyond);
+    for (const auto& constraint : leaving(group, 0, 0, hop, beyond)) passing.push_back(constraint);
+    define({passing}, comes);
   }
 
   void find_origins(const Group& group, Planted& planted) const {
@@ -331,9 +433,9 @@ class Planter {
   }
 
   /// A local tensor whose subscripts are the scope's indices. Tiles get two axes of their own.
-  TensorId declare(const Group& group, const Planted& planted, const Span& span) {
+  TensorId declare(const Group& group, const Planted& planted, const Region& where, const Span& span) {
     const auto rank = group.names.size();
-    const auto points = to_set(context_, planted.points, rank);
+    const auto points = to_set(context_, where, rank);
     const bool blocked = group.tile != operators::Shape{};
     Tensor tensor{local_name(group),
                   group.dtype,
@@ -397,6 +499,7 @@ class Planter {
   std::vector<Group> groups_;
   std::vector<Planted> planted_;  ///< By group.
   std::map<TensorId, Pins> pins_;
+  std::vector<Share> shares_;  ///< Of each tree.
 };
 
 }  // namespace

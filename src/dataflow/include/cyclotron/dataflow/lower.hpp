@@ -1,5 +1,8 @@
 // Recurrences to dataflow: the rewrite rules of section 8, as general rules over accesses and spaces.
 #pragma once
+#include <cstdint>
+#include <vector>
+
 #include <cyclotron/dataflow/graph.hpp>
 #include <cyclotron/recurrence/system.hpp>
 #include <cyclotron/schedule/schedule.hpp>
@@ -38,11 +41,12 @@ enum class Relays : std::uint8_t {
 /// LowerSum turns a reduction into an accumulator over an inner space (first term starts it, E5); OuterSend
 /// hands the total to the outer space at r_end; ChooseStream, Inject and Propagate move operands along the
 /// directions their subscripts ignore; InnerSend and turns bring computed elements from the nearest point
-/// that holds them (E12); relays follow E13.
+/// that holds them (E12); relays follow E13. A dimension larger than `grid` (empty: no limit) will be folded: what is a
+/// block away is in the neighbour.
 /// Throws LegalityError CYC210 (more than one reduction in an equation), CYC211 (an access no neighbour can
 /// supply), ScheduleError CYC313 (a movement along an axis that the tensor cannot follow).
 [[nodiscard]] Graph lower(const recurrence::System& system, const schedule::Schedule& schedule,
                           FreeIndexPlacement free_indices = FreeIndexPlacement::where_read,
-                          Relays relays = Relays::shared);
+                          Relays relays = Relays::shared, const std::vector<std::int64_t>& grid = {});
 
 }  // namespace cyclotron::dataflow

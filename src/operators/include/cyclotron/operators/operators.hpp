@@ -140,6 +140,12 @@ struct Info {
 [[nodiscard]] bool is_elementwise(Op op);
 /// Tells whether the first operand is an accumulator, which the result may overwrite.
 [[nodiscard]] bool is_accumulating(Op op);
+/// The operators that add a product to an accumulator, and take it off.
+struct Accumulating {
+  Op added, subtracted;
+};
+/// Of a product; nullopt for other operators, or where there are none.
+[[nodiscard]] std::optional<Accumulating> accumulating(Op op);
 /// Tells whether it is a reduction of rows or of columns.
 [[nodiscard]] bool is_reduction(Op op);
 /// Tells whether there is a kernel for the dtype.

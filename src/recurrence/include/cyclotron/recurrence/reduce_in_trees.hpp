@@ -1,5 +1,6 @@
 // Reductions along lines of PEs become trees of partial results.
 #pragma once
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,7 +16,7 @@ struct Tree {
   std::int64_t radix = 2;
   /// PEs along the index, at most; 0: any number. So many neighbours are joined first, counted from the last.
   std::int64_t parts = 0;
-  bool operator==(const Tree&) const = default;
+  auto operator<=>(const Tree&) const = default;
 };
 
 /// `a tree of radix 2`, `two phases`.

@@ -101,6 +101,15 @@ struct Frame {
 [[nodiscard]] std::int64_t panel_width(const Schedule& schedule, const std::string& index,
                                        std::int64_t extent);
 
+/// The fold of a grid dimension with that many values on at most so many PEs (0: any number), if it is folded: in blocks
+/// of so many neighbours, or that many PEs in turn.
+struct Folding {
+  FoldKind kind = FoldKind::block;
+  std::int64_t divisor = 1;
+};
+[[nodiscard]] std::optional<Folding> folding(const Schedule& schedule, std::size_t dimension,
+                                             std::int64_t extent, std::int64_t limit);
+
 /// Every index of the kernel once, those of statements without a point included, in an order that agrees with the
 /// nesting of each equation.
 [[nodiscard]] std::vector<std::string> index_names(const recurrence::System& system);
@@ -152,8 +161,8 @@ struct Placement {
 struct Placements {
   std::vector<Placement> defaults;  ///< As `defaults` has them.
   std::vector<Placement> others;    ///< All others of plain indices, those that cost least first.
-  /// Of all these, with reductions over indices in space inwards: those that may be in any order and gain by it.
-  std::vector<Placement> inwards;
+  /// Of all these, with reductions over indices in space in blocks or inwards: those that may be in any order and gain by it.
+  std::vector<Placement> reordered;
   std::vector<Placement>
       dealt;  ///< Of the best of the first two, with values that PEs share dealt out in turn.
 };
