@@ -67,6 +67,8 @@ constexpr double far_faster = 2;
 constexpr double worth_seconds = 1.75;
 /// Operations of integer sets for each of its analyses: some milliseconds.
 constexpr unsigned long most_operations = 500'000;
+/// For the analysis of the one that promises the most of those that need more: some tenths of a second.
+constexpr unsigned long most_operations_again = 4'000'000;
 /// PEs, and instructions that the simulator follows, of the programs whose time it tells: a few hundredths of a second.
 constexpr std::int64_t most_pes = 1 << 16, most_work = 1 << 20;
 /// A placement that takes so much longer than the best may be chosen for its fewer PEs.
@@ -409,6 +411,8 @@ class DefaultSearch {
       const bool compiles{compiled};
       if (!compiles) note_lack(placement, true, variant.search);
       keep(schedule::Placement(placement), variant, std::move(compiled), true);
+      const auto* other = compiles ? nullptr : reordered(placement, 1);
+      if (other != nullptr) try_order(*other, orders_of_routes(), true);
       if (compiles) refused_.erase(refused_.begin() + static_cast<std::ptrdiff_t>(n--));
     }
   }
@@ -435,15 +439,20 @@ class DefaultSearch {
     }
   }
 
-  /// With reductions in another order where that is much faster by the estimates, and as the kernel has them where that is
-  /// refused.
+  /// With reductions in another order where that is much faster by the estimates, as the kernel has them where not or where
+  /// that is refused.
   void try_placement(const schedule::Placement& placement, std::size_t most) {
     const auto before = choices_.size();
-    if (const auto* other = reordered(placement)) {
-      if (tried_.contains(key(*other))) return;
-      try_order(*other, std::min(most, orders()));
+    const auto* first = reordered(placement);
+    if (first != nullptr) {
+      if (tried_.contains(key(*first))) return;
+      try_order(*first, std::min(most, orders()));
     }
-    if (choices_.size() == before) try_order(placement, most);
+    if (choices_.size() > before) return;
+    const bool is_late = try_order(placement, most) == Obstacle::late_value;
+    const auto* other = reordered(placement, 1);
+    // Joined at each PE's end, and not at the text's, totals may come in time.
+    if (is_late && other != nullptr && other != first) try_order(*other, std::min(most, orders()));
   }
 
   using Order = std::pair<std::vector<std::string>, std::vector<recurrence::Tree>>;
@@ -459,12 +468,14 @@ class DefaultSearch {
     return {schedule.space_indices, order(schedule), dealt, !schedule.movements.empty(), routed};
   }
 
-  [[nodiscard]] const schedule::Placement* reordered(const schedule::Placement& placement) const {
+  /// The placement with its reductions in the order that suits it, if that is so many times better.
+  [[nodiscard]] const schedule::Placement* reordered(const schedule::Placement& placement,
+                                                     double times = much_faster) const {
     const auto found = std::ranges::find_if(placements_.reordered, [&](const schedule::Placement& other) {
       return other.schedule.space_indices == placement.schedule.space_indices &&
              other.schedule.movements == placement.schedule.movements;
     });
-    if (found == placements_.reordered.end() || placement.cycles < much_faster * found->cycles)
+    if (found == placements_.reordered.end() || placement.cycles < times * found->cycles)
       return nullptr;
     return &*found;
   }
@@ -480,11 +491,13 @@ class DefaultSearch {
     return other == nullptr ? placement.cycles : other->cycles;
   }
 
-  void try_order(const schedule::Placement& placement, std::size_t most, bool routed = false) {
-    if (!tried_.insert(key(placement, routed)).second) return;
+  /// Returns why it is refused, if it is.
+  std::optional<Obstacle> try_order(const schedule::Placement& placement, std::size_t most,
+                                    bool routed = false) {
+    if (!tried_.insert(key(placement, routed)).second) return std::nullopt;
     try {
       const auto variant = attempt([&] { return &this->variant(placement.schedule); });
-      if (!variant) return;  // an extremum that has terms on both sides of the middle at some points only
+      if (!variant) return std::nullopt;  // terms of an extremum that are not the same everywhere
       auto& search = (*variant)->search;
       CandidateSearch::Limits limits{.most = most, .prove = false, .orders = schedule::Orders::likely};
       if (cost_ >= long_kernel) limits.more_of_far = 0;
@@ -493,9 +506,12 @@ class DefaultSearch {
       if (!compiled && search.lacked_effort()) tried_.erase(key(placement, routed));
       if (!compiled) note_lack(placement, routed, search);
       if (!compiled && search.is_far()) far_.insert(key(placement));
+      const auto obstacle = compiled ? std::nullopt : std::optional(compiled.error().obstacle());
       keep(placement, **variant, std::move(compiled), routed);
+      return obstacle;
     } catch (const ShapeError&) {  // memories of a machine of any size cannot be shared by a grid of this one
       if (!misfit_) misfit_ = std::current_exception();
+      return std::nullopt;
     }
   }
 
@@ -562,15 +578,15 @@ class DefaultSearch {
     if (search.lacked_effort() && !placement.in_turn) lacked_.push_back({placement, routed});
   }
 
-  /// The most promising placement whose analysis took too long, with more operations: where it promises far more than one
-  /// PE, and others promise no more than that, this is worth some seconds.
+  /// The most promising placement whose analysis took too long, with more operations, where its estimate is much better
+  /// than the best time: where that is of one PE, and others promise no more than that, it is worth some seconds.
   void try_long() {
     const auto best =
         std::ranges::min_element(lacked_, {}, [&](const Lacked& lacked) { return hope(lacked.placement); });
-    if (is_very_long_ || best == lacked_.end() || hope(best->placement) * worth_seconds >= best_time() ||
-        choices_[order_of_choices().front()].pes > 1)
-      return;
-    const poly::EffortBudget budget(most_operations_of_long);
+    if (is_very_long_ || best == lacked_.end()) return;
+    const bool on_one_pe = choices_[order_of_choices().front()].pes == 1;
+    if (hope(best->placement) * (on_one_pe ? worth_seconds : much_faster) >= best_time()) return;
+    const poly::EffortBudget budget(on_one_pe ? most_operations_of_long : most_operations_again);
     try_order(schedule::Placement(best->placement), orders(), best->routed);
   }
 
@@ -589,11 +605,12 @@ class DefaultSearch {
   }
 
   /// The same, with those that are refused as half: their analysis ends early.
-  [[nodiscard]] std::size_t spent() const { return tried() - refused_.size() / 2; }
+  [[nodiscard]] std::size_t spent() const { return tried() - refusals_ / 2; }
 
   void keep(const schedule::Placement& placement, const Variant& variant,
             Expected<Compiled, Refusal> compiled, bool routed = false) {
     if (!compiled) {
+      ++refusals_;
       const bool is_plain = order(placement.schedule) == Order() && placement.schedule.folds.empty();
       if (!is_plain) return;  // as it is, it says more
       if (!first_refusal_) first_refusal_ = compiled.error();
@@ -721,6 +738,7 @@ class DefaultSearch {
   bool has_one_pe_ = false;    ///< First.
   bool is_very_long_ = false;  ///< One PE takes more than that first try may, or would.
   std::vector<Refused> refused_;
+  std::size_t refusals_ = 0;  ///< Those of placements with other orders of reductions, too.
   std::vector<Lacked> lacked_;
   std::vector<std::vector<std::string>> unreachable_, unroutable_;  ///< Spaces that are refused.
   std::optional<Refusal> first_refusal_;

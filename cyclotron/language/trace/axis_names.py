@@ -9,11 +9,14 @@ sums over k.
 Without loops in the text, names follow the data: an index that runs along an axis of a computed array is
 called like that axis, unless another index of the statement is. `y = A @ x; z = B @ y` is `y[i]`, summed over
 j, and `z[j]`, summed over i: what is made along a line of PEs is used along it.
+
+An axis of one element has no name where it is left of a reduction, nor one that a longer axis has: `m = x.sum(axis=1,
+keepdims=True)` is `m[i, 0]`, summed over j.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from cyclotron.language.trace.statement import Statement
 from cyclotron.language.trace.trace import Trace
@@ -26,8 +29,10 @@ from cyclotron.language.values.nodes import (
     Reduce,
     Tensor,
     accesses,
+    substitute_indices,
     walk,
 )
+from cyclotron.language.values.region import substitute
 
 LETTERS = "ijklmnpqrs"
 
@@ -38,6 +43,7 @@ def name_axes(trace: Trace) -> None:
         isinstance(index, FoldIndex) for s in trace.statements for index in _reduced(s.value)
     ):
         return
+    _leave_out_single(trace, lambda statement, _: bool(_reduced(statement.value)))
     if any(_is_written(i) for s in trace.statements for i in (*s.loops, *_reduced(s.value))):
         axes = _axis_names(trace)
         folds = _fold_names(trace, axes)
@@ -57,6 +63,25 @@ def name_axes(trace: Trace) -> None:
         for index in reduced:
             index.name = index.name or _free(taken)
             taken.add(index.name)
+    indices = (index for s in trace.statements for index in (*s.loops, *_reduced(s.value)))
+    longer = {index.name for index in indices if not _is_single(index)}
+    _leave_out_single(trace, lambda statement, index: index.name in longer)
+
+
+def _is_single(index: Index) -> bool:
+    return isinstance(index, AxisIndex) and index.tensor.shape[index.axis] == 1
+
+
+def _leave_out_single(trace: Trace, condition: Callable[[Statement, Index], bool]) -> None:
+    """Take indices of axes of one element as the number that they are."""
+    for statement in (*trace.statements, *trace.equations):
+        single = {i: Affine({}, 0) for i in statement.loops if _is_single(i) and condition(statement, i)}
+        if single:
+            statement.loops = tuple(index for index in statement.loops if index not in single)
+            statement.inside = tuple(index for index in statement.inside if index not in single)
+            statement.index = tuple(form.substitute(single) for form in statement.index)
+            statement.region = substitute(statement.region, single)
+            statement.value = substitute_indices(statement.value, single)
 
 
 def _followed(trace: Trace) -> tuple[dict[Tensor, list[str]], dict[Index, str]]:
