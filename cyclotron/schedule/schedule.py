@@ -380,8 +380,9 @@ class Schedule:
         """Return this schedule with the reductions over an index in space done by another algorithm.
 
         A chain joins the terms of a line of PEs in turn. Each level of a tree joins the results of `radix`
-        blocks next to each other, first of terms or those of a PE; two phases are two levels, for up to 4096
-        PEs. The result of a block is made at its last term, and the first one may be shorter.
+        blocks next to each other, first of terms, or where a PE has several of PEs, which join their own
+        before; two phases are two levels, for up to 4096 PEs. The result of a block is made at its last term,
+        and the first one may be shorter. A tree as wide as the grid is a chain of what PEs join first.
 
         Parameters
         ----------

@@ -475,8 +475,7 @@ class DefaultSearch {
       return other.schedule.space_indices == placement.schedule.space_indices &&
              other.schedule.movements == placement.schedule.movements;
     });
-    if (found == placements_.reordered.end() || placement.cycles < times * found->cycles)
-      return nullptr;
+    if (found == placements_.reordered.end() || placement.cycles < times * found->cycles) return nullptr;
     return &*found;
   }
 

@@ -284,12 +284,77 @@ def test_terms_of_a_pe_are_joined_first(n, pes):
         assert cy.prove(program).ok
 
 
-def test_folded_terms_are_summed_in_the_order_that_is_stated():
-    """Of 64 terms on 8 PEs, 8 in each, then a tree of three levels."""
-    terms = data(64)
-    program = total.compile(terms, schedule=LINE.fold(i=8).reduce("i"))
-    expected = summed([joined(list(of_pe), 8) for of_pe in terms.reshape(8, 8)])
+def of_pes(terms, pes):
+    """The terms of each PE, as folds share them out."""
+    share = -(-len(terms) // pes)
+    return [terms[first : first + share] for first in range(0, len(terms), share)]
+
+
+@pytest.mark.parametrize(("n", "pes"), [(64, 8), (63, 8), (57, 8), (10, 4), (17, 4), (9, 8), (100, 3)])
+@pytest.mark.parametrize(("algorithm", "radix"), ALGORITHMS, ids=str)
+def test_folded_terms_are_summed_in_the_order_that_is_stated(n, pes, algorithm, radix):
+    """Each PE's own in their order, then what the PEs have; the last one may have fewer."""
+    terms = data(n)
+    program = total.compile(terms, schedule=LINE.fold(i=pes).reduce("i", algorithm, radix))
+    assert program.grid == (len(of_pes(terms, pes)),)
+    expected = summed([joined(list(own), n) for own in of_pes(terms, pes)], algorithm, radix)
+    for backend in ("sim", "local"):
+        assert cy.run(program, backend=backend).output == expected
+    assert cy.prove(program).ok
+
+
+@pytest.mark.parametrize(("n", "pes"), [(64, 8), (57, 8), (17, 4), (9, 8)])
+@pytest.mark.parametrize("radix", [2, 8])
+def test_folded_terms_from_both_ends(n, pes, radix):
+    terms = data(n)
+    schedule = LINE.fold(i=pes).inwards("i").reduce("i", "tree", radix)
+    program = total.compile(terms, schedule=schedule)
+    share, middle = -(-n // pes), (n - 1) // 2 + 1
+    halves = [[], []]
+    for first in range(0, n, share):
+        for half, (low, high) in zip(halves, ((0, middle), (middle, n)), strict=True):
+            own = terms[max(first, low) : min(first + share, high)]
+            half += [joined(list(own), n)] if len(own) else []
+    expected = joined(halves[0], radix) + joined(halves[1][::-1], radix)
     assert cy.run(program, backend="sim").output == expected
+    assert cy.prove(program).ok
+
+
+@cy.kernel
+def parts_of(x, y):
+    """Reductions over other ranges of one index, and of terms that differ along it."""
+    low, high = cy.sum(x[3:] * y[3:]), cy.sum(x[:5])
+    shifted = cy.max(x[2:-1] - y[3:])
+    return low - high, shifted, x * low
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("n", [8, 9, 13, 16, 21, 40])
+@pytest.mark.parametrize("pes", [2, 3, 4, 7])
+@pytest.mark.parametrize("dtype", ["int64", "float32"])
+def test_ranges_that_start_within_a_share(n, pes, dtype):
+    """Whole numbers: exact in any order."""
+    x, y = (np.arange(n) * 7 % 11).astype(dtype), (np.arange(n) * 5 % 13).astype(dtype)
+    program = parts_of.compile(x, y, schedule=LINE.fold(i=pes).reduce("i", "tree", 3))
+    expected = ((x[3:] * y[3:]).sum() - x[:5].sum(), (x[2:-1] - y[3:]).max(), x * (x[3:] * y[3:]).sum())
+    for backend in ("sim", "local"):
+        for output, wanted in zip(cy.run(program, backend=backend).outputs.values(), expected, strict=True):
+            np.testing.assert_array_equal(output, wanted)
+    assert cy.prove(program).ok
+
+
+@cy.kernel
+def squares(x):
+    return cy.sum(x * x)
+
+
+@pytest.mark.parametrize(("n", "pes"), [(1000, 8), (100, 8), (64, 4)])
+def test_pes_add_as_they_multiply_and_hand_on_once(n, pes):
+    """A multiply-add a term, then a hop and an addition a PE, and two more where the last share is shorter."""
+    schedule = LINE.fold(i=pes).reduce("i", "tree", pes)
+    program = squares.compile(cy.spec((n,)), schedule=schedule)
+    cycles = cy.run(program, backend="sim", functional=False).cycles
+    assert cycles <= -(-n // pes) + 2 * pes + 2
 
 
 @cy.kernel(max_steps=100)

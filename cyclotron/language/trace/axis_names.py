@@ -10,12 +10,13 @@ Without loops in the text, names follow the data: an index that runs along an ax
 called like that axis, unless another index of the statement is. `y = A @ x; z = B @ y` is `y[i]`, summed over
 j, and `z[j]`, summed over i: what is made along a line of PEs is used along it.
 
-An axis of one element has no name where it is left of a reduction, nor one that a longer axis has: `m = x.sum(axis=1,
+An axis of one element has no name where it is left of a reduction's, nor one that a longer axis has: `m = x.sum(axis=1,
 keepdims=True)` is `m[i, 0]`, summed over j.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 
 from cyclotron.language.trace.statement import Statement
@@ -43,7 +44,9 @@ def name_axes(trace: Trace) -> None:
         isinstance(index, FoldIndex) for s in trace.statements for index in _reduced(s.value)
     ):
         return
-    _leave_out_single(trace, lambda statement, _: bool(_reduced(statement.value)))
+    _leave_out_single(
+        trace, lambda statement, _: max(statement.target.shape) > 1 and bool(_reduced(statement.value))
+    )
     if any(_is_written(i) for s in trace.statements for i in (*s.loops, *_reduced(s.value))):
         axes = _axis_names(trace)
         folds = _fold_names(trace, axes)
@@ -63,8 +66,8 @@ def name_axes(trace: Trace) -> None:
         for index in reduced:
             index.name = index.name or _free(taken)
             taken.add(index.name)
-    indices = (index for s in trace.statements for index in (*s.loops, *_reduced(s.value)))
-    longer = {index.name for index in indices if not _is_single(index)}
+    subscripts = [one for statement in trace.statements for one in _subscripts(statement)]
+    longer = {index.name for tensor, d, form in subscripts if tensor.shape[d] != 1 for index in form.terms}
     _leave_out_single(trace, lambda statement, index: index.name in longer)
 
 
@@ -77,6 +80,8 @@ def _leave_out_single(trace: Trace, condition: Callable[[Statement, Index], bool
     for statement in (*trace.statements, *trace.equations):
         single = {i: Affine({}, 0) for i in statement.loops if _is_single(i) and condition(statement, i)}
         if single:
+            inside = [True, *(index not in single for index in statement.loops)]
+            statement.text = tuple(itertools.compress(statement.text, inside))
             statement.loops = tuple(index for index in statement.loops if index not in single)
             statement.inside = tuple(index for index in statement.inside if index not in single)
             statement.index = tuple(form.substitute(single) for form in statement.index)
