@@ -645,9 +645,12 @@ class DefaultSearch {
     });
   }
 
-  /// True where a placement may be faster than the best if its estimate is too large.
+  /// True where a placement may be faster than the best if its estimate is too large, as those of all choices at least are.
   [[nodiscard]] bool is_by_chance(const schedule::Placement& placement) const {
-    return hope(placement) < by_chance * best_time();
+    double share = 0;
+    for (const auto& choice : choices_)
+      share = std::max(share, static_cast<double>(choice.cycles.value_or(0)) / choice.placement.cycles);
+    return hope(placement) * std::min(share, 1.0) < by_chance * best_time();
   }
 
   /// Times of all choices, by the simulator. Of one that it does not tell, the least that it may take, with estimates as
