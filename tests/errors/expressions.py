@@ -91,7 +91,7 @@ def all_of_numbers(A):
 def reduction_over_list(A, x):
     X = cy.empty_like(x)
     for i in range(len(x)):
-        X[i] = sum(A[i, k] for k in reversed(range(i)))  # error: CYC112
+        X[i] = sum(A[i, k] for k in sorted(range(i)))  # error: CYC112
     return X
 
 

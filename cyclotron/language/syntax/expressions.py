@@ -12,11 +12,11 @@ from types import FunctionType, ModuleType
 import numpy as np
 
 from cyclotron.language.functions.elementwise import where
-from cyclotron.language.syntax.items import Items, Replaced, is_container, items_of, strictness
+from cyclotron.language.syntax.items import Items, is_container, items_of, strictness
 from cyclotron.language.syntax.names import Names
 from cyclotron.language.syntax.purity import impure_error, is_impure
 from cyclotron.language.syntax.source import MISSING, Source, lookup
-from cyclotron.language.syntax.trees import call, copied, function_of, located, name, walk, words
+from cyclotron.language.syntax.trees import Replaced, call, copied, function_of, located, name, walk, words
 from cyclotron.language.values.blocked import Blocked
 from cyclotron.language.values.host_functions import is_of_user, reads_arrays
 
