@@ -20,7 +20,7 @@ def lists_of_indices(x):
 def unknown_ufunc(x):
     X = cy.empty_like(x)
     for i in range(len(x)):
-        X[i] = np.arcsinh(x[i])  # error: CYC105
+        X[i] = np.spacing(x[i])  # error: CYC105
     return X
 
 

@@ -18,36 +18,31 @@ def with_descending_ranges(kernel: ast.FunctionDef, meaning: Callable[[ast.expr]
 
     So do those of comprehensions. Ranges with bounds by name or unpacked stay as they are.
     """
-    rewriter = _Descending(meaning)
-    for node in [*walk(kernel)]:
-        if isinstance(node, (ast.For, ast.comprehension)):
-            node.iter = rewriter.visit(node.iter)
-    return kernel
 
+    class Descending(ast.NodeTransformer):
+        def generic_visit(self, node: ast.AST) -> ast.AST:
+            super().generic_visit(node)
+            if isinstance(node, ast.Subscript) and ast.unparse(node.slice) == "::-1":
+                return descending(node, node.value)
+            if isinstance(node, ast.Call) and meaning(node.func) is builtins.reversed and len(node.args) == 1:
+                return descending(node, node.args[0])
+            return node
 
-class _Descending(ast.NodeTransformer):
-    def __init__(self, meaning: Callable[[ast.expr], object]) -> None:
-        self._meaning = meaning
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        is_reversed = self._meaning(node.func) is builtins.reversed and len(node.args) == 1
-        return self._descending(node, node.args[0]) if is_reversed else node
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        self.generic_visit(node)
-        return self._descending(node, node.value) if ast.unparse(node.slice) == "::-1" else node
-
-    def _descending(self, node: ast.expr, values: ast.expr) -> ast.AST:
-        if not isinstance(values, ast.Call) or self._meaning(values.func) is not builtins.range:
+    def descending(node: ast.expr, values: ast.expr) -> ast.AST:
+        if not isinstance(values, ast.Call) or meaning(values.func) is not builtins.range:
             return node
         given = [values.func, *([ast.Constant(0)] if len(values.args) == 1 else []), *values.args, _ONE]
         if len(given) < 4 or values.keywords or any(isinstance(one, ast.Starred) for one in given):
             return node
         parts = dict(zip(("range", "start", "stop", "step"), given, strict=False))
         by_one = ast.unparse(parts["step"]) in ("1", "-1")
-        descending = ast.parse(_BY_ONE if by_one else _BY_MORE, mode="eval").body
-        for part in walk(descending):
+        made = ast.parse(_BY_ONE if by_one else _BY_MORE, mode="eval").body
+        for part in walk(made):
             ast.copy_location(part, node)
-        result: ast.AST = Replaced(parts).visit(descending)
+        result: ast.AST = Replaced(parts).visit(made)
         return result
+
+    for node in [*walk(kernel)]:
+        if isinstance(node, (ast.For, ast.comprehension)):
+            node.iter = Descending().visit(node.iter)
+    return kernel
