@@ -60,7 +60,7 @@ def test_as_numpy(text, tolerance, package, tmp_path):
     ("text", "advice"),
     {
         "np.where(M)": ("CYC105", "cy.where(mask, x, 0)"),
-        "np.max(A, where=M)": ("CYC122", "initial="),
+        "np.max(A, where=M)": ("CYC122", "as NumPy asks"),
         "np.any(M, initial=True)": ("CYC122", "leave it out"),
         "np.sum(A, out=A[0])": ("CYC105", "assign the result"),
         "np.exp(A, dtype='float32')": ("CYC105", "astype"),

@@ -105,7 +105,7 @@ def _fold_where(
     if where is not True:
         if kind in ("max", "min") and initial is None:
             raise unfit(
-                f"`{kind}` has where=, and no value of nothing", "give one by `initial=`, as NumPy asks"
+                f"`{kind}` has where=, and no initial=", "give the value of no elements, as NumPy asks"
             )
         mask = broadcast_to(operand(where), whole_numbers(array.shape, "an array"))
         if kind == "mean":
@@ -130,8 +130,7 @@ def _reduction(kind: str, about: str) -> Any:
         initial: Any = None,
         where: Any = True,
     ) -> Any:
-        given = {"dtype": None if converts else dtype, "out": next(iter(out), None)}
-        check_options(f"np.{kind}", [name for name, value in given.items() if value is not None])
+        check_options(f"np.{kind}", ["out" for one in out if one is not None])
         _require_flag(kind, keepdims)
         if dtype is not None and isinstance(a, (SymbolicArray, Element)):
             if kind != "mean":
@@ -142,12 +141,17 @@ def _reduction(kind: str, about: str) -> Any:
             return result if dtype is None else result.astype(dtype)
         if isinstance(a, Element):
             return getattr(a, kind)(axis, keepdims=keepdims)
-        options = {"dtype": dtype} if converts else {}
-        options |= {} if initial is None else {"initial": initial}
-        options |= {} if where is True else {"where": where}
-        return numpy(a, axis=axis, keepdims=keepdims, **options)
+        options = {"dtype": dtype, "initial": initial, "where": None if where is True else where}
+        given = {name: value for name, value in options.items() if value is not None}
+        return numpy(a, axis=axis, keepdims=keepdims, **given)
 
-    function.__name__ = function.__qualname__ = kind
+    def undated(
+        a: Any, axis: Any = None, *out: object, keepdims: bool = False, initial: Any = None, where: Any = True
+    ) -> Any:
+        return function(a, axis, None, *out, keepdims=keepdims, initial=initial, where=where)
+
+    chosen = function if converts else undated
+    chosen.__name__ = chosen.__qualname__ = kind
     option = (
         """
     dtype : dtype, optional
@@ -155,7 +159,7 @@ def _reduction(kind: str, about: str) -> Any:
         if converts
         else ""
     )
-    function.__doc__ = f"""{about}
+    chosen.__doc__ = f"""{about}
 
     Parameters
     ----------
@@ -192,7 +196,7 @@ def _reduction(kind: str, about: str) -> Any:
     True
     """
     also = [getattr(np, f"a{kind}")] if kind in ("max", "min") else []
-    return numpy_function(numpy, *also, method=kind, or_numpy=False, role="whole arrays")(function)
+    return numpy_function(numpy, *also, method=kind, or_numpy=False, role="whole arrays")(chosen)
 
 
 sum = _reduction(
