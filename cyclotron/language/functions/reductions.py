@@ -104,9 +104,7 @@ def _fold_where(
         raise unfit(f"`{kind}` has initial={shown(initial)}", "leave it out: NumPy's does not take it")
     if where is not True:
         if kind in ("max", "min") and initial is None:
-            raise unfit(
-                f"`{kind}` has where=, and no initial=", "give the value of no elements, as NumPy asks"
-            )
+            raise unfit(f"`{kind}` has where= alone", "give `initial=` too, as NumPy asks")
         mask = broadcast_to(operand(where), whole_numbers(array.shape, "an array"))
         if kind == "mean":
             array = array.astype("float64") if kind_of(array.dtype) in "biu" else array
