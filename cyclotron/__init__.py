@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as _numpy
+
 from cyclotron import il
 from cyclotron.kernel import SEARCHES, Kernel, kernel
 from cyclotron.language.functions import debug, random
@@ -87,7 +89,8 @@ _HOMES = {
         "TraceError",
     ],
 }
-__getattr__, _lazy = lazy_names(__name__, _HOMES)
+# Kernels with `import cyclotron as np` have NumPy's other names too: those they know, and advice on the rest.
+__getattr__, _lazy = lazy_names(__name__, _HOMES, others=_numpy)
 __all__ = [
     "CyclotronError",
     "Kernel",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Mapping
 from types import ModuleType
@@ -12,7 +13,7 @@ from cyclotron.language.syntax.source import Source, managers
 from cyclotron.language.syntax.trees import walk
 from cyclotron.language.trace.with_blocks import fuse
 from cyclotron.language.values.hints import MEANINGS
-from cyclotron.language.values.numpy_functions import refused
+from cyclotron.language.values.numpy_functions import NAMES, refused, unknown_option
 from cyclotron.language.values.source_span import ours_raise, user_frame
 from cyclotron.support.errors import Span, TraceError
 
@@ -65,7 +66,7 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
     if is_of_values:
         return _of_host(error, span)
     named = {node.id for node in walk(source.node) if isinstance(node, ast.Name) and _on(node, source, span)}
-    missing = _missing_function(error)
+    missing = _missing_function(error) or _unknown_option(error)
     if missing is not None:
         return TraceError(missing.message, code=missing.code, span=span, help=missing.help)
     given = [
@@ -108,8 +109,14 @@ def _missing_function(error: Exception) -> TraceError | None:
     module = getattr(error, "obj", None)
     if not isinstance(error, AttributeError) or not isinstance(module, ModuleType):
         return None
-    package, *inner = module.__name__.split(".")
+    package, *inner = module.__name__.replace(".language.functions", "").split(".")
     return refused(".".join(["cy", *inner, str(error.name)])) if package == "cyclotron" else None
+
+
+def _unknown_option(error: Exception) -> TraceError | None:
+    """Return the error for an argument by name that a function of NumPy's has there alone."""
+    found = re.match(r"(\w+)\(\) got an unexpected keyword argument '(\w+)'", str(error))
+    return unknown_option(f"np.{found[1]}", found[2]) if found and found[1] in NAMES else None
 
 
 def _error(message: str, span: Span, help: str, *, code: str = "CYC105") -> TraceError:

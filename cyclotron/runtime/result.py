@@ -49,8 +49,11 @@ class Result:
         Wall-clock time of the run.
     steps : dict of str to int
         For each loop that leaves out what is left once it has ended, by ``break`` or ``while``: the
-        iterations that it executed, a few more than it needed. All of them where only time was simulated.
-        Empty on ``numpy``.
+        iterations that the PEs executed, in all its runs, which are what ``cy.run(steps=)`` takes. Those are
+        more than NumPy's loop has: also the one in which a ``while`` finds its test false, those in which
+        the flag travels to all PEs, and, in each run, at least its first few (three, mostly), before the rest
+        repeats. Count in the kernel, ``n += 1``, for NumPy's number. All of them where only time was
+        simulated. Empty on ``numpy``.
     profile : Profile or list
         ``mpi`` only: for each rank where its time went, and the words that it moved; prints as a table. See
         `cyclotron.analysis.rank_profile.Profile`. Empty on other backends.

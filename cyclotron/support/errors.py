@@ -97,7 +97,7 @@ class TraceError(CyclotronError, ValueError):
     --------
     >>> @cy.kernel
     ... def f(x):
-    ...     return np.sinc(x)
+    ...     return np.unwrap(x)
     >>> try:
     ...     f(np.ones(2))
     ... except cy.TraceError as error:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy_function_names import FUNCTIONS
 
 
 @dataclass(frozen=True)
@@ -527,12 +528,13 @@ SOURCES = {
     "DataCamp's NumPy cheat sheet": DATACAMP,
     "NumPy for MATLAB users": MATLAB,
 }
+BY_NAME = "Other functions by name"
 
 
 def expressions() -> Iterator[Expression]:
     """Yield all expressions, each with the operands that it names; the same ones once."""
     seen = set()
-    for source, sections in SOURCES.items():
+    for source, sections in {**SOURCES, BY_NAME: FUNCTIONS}.items():
         for operands, texts in sections:
             for text in texts:
                 named = {name: value for name, value in operands.items() if name in names(text)}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy_expressions import SOURCES, Expression, expressions
+from numpy_expressions import BY_NAME, SOURCES, Expression, expressions
 
 import cyclotron as cy
 
@@ -23,6 +23,10 @@ NumPy, in the order in which they stand there: of {all} expressions {works} ({sh
 they give in NumPy, values and dtypes; the others are refused, with the code and the advice in the table.
 Each row is a test, and the page is made from the tests. Arrays that an expression names are arguments of
 the kernel.
+"""
+
+OTHERS = """These the introductions do not have; they are not counted above. `cyclotron` has NumPy's other
+names as they are: outside of kernels they are NumPy's own.
 """
 
 
@@ -92,7 +96,8 @@ def page() -> str:
     rows = [row for text in tables.values() for row in text.splitlines()[2:]]
     works = sum(row.endswith(f"| {AS_NUMPY} |") for row in rows)
     parts = [f"## {source}\n\n{text}\n" for source, text in tables.items()]
-    return HEAD.format(works=works, all=len(rows), share=100 * works // len(rows)) + "\n" + "\n".join(parts)
+    head = HEAD.format(works=works, all=len(rows), share=100 * works // len(rows))
+    return "\n".join([head, *parts, f"## {BY_NAME}\n\n{OTHERS}\n{table(BY_NAME)}\n"])
 
 
 if __name__ == "__main__":

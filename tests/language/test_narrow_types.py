@@ -209,3 +209,75 @@ def test_saved_programs(tmp_path: Any) -> None:
     product.compile(A, B).save(tmp_path / "product.json")
     loaded = cy.load(tmp_path / "product.json")
     same(cy.run(loaded, A, B, backend="local").output, A @ B)
+
+
+def accumulators(np: Any) -> list[Any]:
+    """Functions that add in arrays without a dtype, with the functions of a package."""
+
+    def zero(x: Any) -> Any:
+        s = np.zeros(())
+        for i in range(len(x)):
+            s += x[i]
+        return s
+
+    def ones(x: Any) -> Any:
+        s = np.ones(len(x))
+        s += x
+        s += x
+        return s
+
+    def half(x: Any) -> Any:
+        s = np.full(3, 0.5)
+        for i in range(3):
+            s[i] += x[i]
+        return s
+
+    def first(x: Any) -> Any:
+        s = np.empty(2)
+        for i in range(2):
+            s[i] = 0
+            for k in range(len(x)):
+                s[i] += x[k]
+        return s
+
+    return [zero, ones, half, first]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "float16", "int32", "int64"])
+@pytest.mark.parametrize("number", range(4), ids=["zero", "ones", "half", "first"])
+def test_arrays_without_a_dtype_hold_the_sums_of_narrow_numbers(dtype: str, number: int) -> None:
+    most = 100 if "int" not in dtype else min(np.iinfo(dtype).max, 100_000)
+    x = np.full(5, most, dtype)[:3] if number == 2 else np.full(5, most, dtype)
+    kernel = cy.kernel(accumulators(cy)[number])
+    expected = accumulators(np)[number](x)
+    program = kernel.compile(x)
+    for found in (kernel.reference(x), *(cy.run(program, backend=b).output for b in ("sim", "local"))):
+        np.testing.assert_array_equal(found, expected)
+        wide = dtype in ("int32", "int64") and number != 2
+        assert found.dtype == (dtype if wide else np.float64)
+
+
+def test_tiles_without_a_dtype_keep_that_of_narrow_inputs() -> None:
+    @cy.kernel
+    def doubled(A: Any) -> Any:
+        C = cy.zeros(A.shape)
+        for i in range(A.shape[0]):
+            C[i] = A[i] + A[i]
+        return C
+
+    found = cy.run(doubled.compile(cy.blocked(np.ones(4, "int8"), 2)), backend="sim").output
+    assert found.dtype == np.int8
+    assert found.tolist() == [2] * 4
+
+
+@pytest.mark.parametrize("fill", [0.5, -1.5, np.inf, 1j])
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "float32", "complex64"])
+def test_full_holds_its_number_beside_any_inputs(fill: complex, dtype: str) -> None:
+    @cy.kernel
+    def filled(x: Any) -> Any:
+        return cy.full(3, fill), x
+
+    x = np.arange(3).astype(dtype)
+    found = cy.run(filled.compile(x), backend="sim").outputs.values()
+    for one in (next(iter(found)), filled.reference(x)[0]):
+        np.testing.assert_array_equal(one, np.full(3, fill))

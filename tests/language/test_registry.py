@@ -123,3 +123,29 @@ def test_compositions_take_indices_as_numbers() -> None:
 
 def test_no_hint_stands_for_a_function_that_there_is() -> None:
     assert registry.PUBLIC.keys().isdisjoint(numpy_functions.MEANINGS)
+
+
+def test_names_that_the_package_lacks_are_those_of_numpy() -> None:
+    assert cy.trunc is np.trunc
+    assert cy.single is np.float32
+    assert cy.sum is not np.sum
+    assert not {"trunc", "single"} & {*dir(cy), *cy.__all__}
+    for name in ("fft", "testing", "no_such_function"):  # modules, whose functions kernels do not know
+        with pytest.raises(AttributeError, match=f"module 'cyclotron' has no attribute '{name}'"):
+            getattr(cy, name)
+
+
+@pytest.mark.parametrize("backend", ["sim", "local"])
+@pytest.mark.parametrize("np", [cy, np], ids=["cyclotron", "numpy"])
+def test_methods_of_ufuncs(np, backend) -> None:
+    @cy.kernel
+    def folded(A, n):
+        y = A[0].copy()
+        np.add.at(y, n, 2.0)
+        s, m, t = np.add.reduce(A), np.maximum.reduce(A, axis=1), np.logical_or.reduce(A > 14)
+        return s, m, t, np.multiply.accumulate(A, axis=1), np.minimum.accumulate(A), np.add.outer(y, A), y
+
+    A, n = cy.reshape(cy.arange(16.0), (4, 4)) % 7, cy.asarray([2, 0, 2])
+    outputs = cy.run(folded.compile(A, n), A, n, backend=backend).outputs.values()
+    for found, expected in zip(outputs, folded.reference(A.copy(), n), strict=True):
+        assert found.tolist() == expected.tolist()

@@ -109,9 +109,7 @@ def test_full_of_numbers_of_python_has_the_dtype_of_the_inputs(tmp_path):
     assert bits(function(tmp_path, body, "cyclotron")())[:-1] == bits(expected)
 
 
-@pytest.mark.parametrize(
-    "body", ["x + np.full(4, 2**53 + 1)", "x4, np.full(4, 2**24 + 1)", "x2, np.full(4, 70000)"]
-)
+@pytest.mark.parametrize("body", ["x + np.full(4, 2**53 + 1)", "x4, np.full(4, 2**24 + 1)"])
 def test_full_of_whole_numbers_that_the_dtype_rounds(tmp_path, body):
     check_refused(tmp_path, body, "CYC120")
 
@@ -266,7 +264,7 @@ REFUSED = {
     "np.pad(x[:0], 1, 'edge')": "CYC122",
     "np.pad(x, 1, 'mean')": "CYC122",
     "x.std(dtype='float32')": "CYC120",
-    "x.sum(dtype='float32', where=x > 1)": "CYC105",
+    "x.sum(dtype='float32', out=x)": "CYC105",
     "np.clip(u8, 300, 400)": "CYC120",
     "numpy.convolve(n, n[:0])": "CYC122",
     "numpy.convolve(n, n, 'some')": "CYC122",

@@ -102,6 +102,27 @@ def test_steps_follow_convergence(tolerance, schedule):
     assert result.stats["steps"] == result.steps
 
 
+@cy.kernel
+def counted_halves(x):
+    n = 0
+    while cy.max(x) > 1:
+        x = x / 2
+        n += 1
+    return x, n
+
+
+@pytest.mark.parametrize("greatest", [0.5, 2.0, 32.0])
+@pytest.mark.parametrize("schedule", [cy.Schedule(), ALONG])
+def test_steps_are_those_executed_and_kernels_count_those_of_numpy(greatest, schedule):
+    x = np.array([0.5, greatest, 0.25, 1.0])
+    result = runs(counted_halves.compile(x, schedule=schedule))
+    halves, needed = counted_halves.reference(x)
+    found, counted = result.outputs.values()
+    np.testing.assert_array_equal(found, halves)
+    assert counted == needed
+    assert max(needed, 2) < result.steps["iteration"] <= max(needed, 2) + 3
+
+
 def test_cycles_do_not_depend_on_the_bound():
     cycles = {
         steps: cy.run(jacobi.compile(HEAT, 1e-3, steps, schedule=ALONG), backend="sim").cycles

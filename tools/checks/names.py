@@ -49,7 +49,6 @@ OLD_PATHS = {
     "cyclotron/language/*/partial.py": "values/guarded.py",
     "cyclotron/language/*/whole.py": "values/array.py",
     "cyclotron/language/*/fill.py": "lower/fill_unassigned.py",
-    "cyclotron/language/*/codes.py": "values/error_codes.py",
     "cyclotron/language/*/markers.py": "trace/with_blocks.py",
     "cyclotron/language/*/rewriting.py": "syntax/rewrite_state.py",
     "cyclotron/mpi/distributed.py": "mpi/distributed_array.py",

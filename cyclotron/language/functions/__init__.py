@@ -14,6 +14,7 @@ from cyclotron.language.functions import (  # noqa: F401 - imported for what the
     joining,
     linalg,
     matrices,
+    of_numpy,
     ordering,
     random,
     rearrangement,

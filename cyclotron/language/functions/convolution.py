@@ -9,6 +9,7 @@ import numpy as np
 
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
+from cyclotron.language.values import dispatch
 from cyclotron.language.values.affine import Affine, Constraint
 from cyclotron.language.values.array import LazyArray, SymbolicArray, materialized, operand
 from cyclotron.language.values.broadcasting import text, whole_numbers
@@ -46,6 +47,14 @@ def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
 
     made = LazyArray((size,), wide, element_at, (long, short), costly=True, label="convolution")
     return made if wide == dtype else made.astype(dtype)
+
+
+@numpy_function(np.correlate, role="whole arrays", public=False)
+def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    long, short = _vector(a), _vector(v)
+    if whole_numbers(short.shape, "a vector") > whole_numbers(long.shape, "a vector"):
+        return dispatch.apply("conj", _correlate(v, a, mode))[::-1]
+    return _convolve(long, dispatch.apply("conj", short)[::-1], mode)
 
 
 def _vector(value: Any) -> SymbolicArray:

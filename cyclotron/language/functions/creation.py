@@ -27,7 +27,7 @@ from cyclotron.language.values.reference import BlockedView, ScalarView, plain, 
 from cyclotron.language.values.scalar_type import literal
 from cyclotron.language.values.source_span import here, trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
-from cyclotron.support.dtypes import is_whole
+from cyclotron.support.dtypes import is_whole, kind_of
 from cyclotron.support.errors import ShapeError, TraceError
 
 Shape = int | Sequence[int]
@@ -46,7 +46,8 @@ def empty(
         Elements (scalars or tiles) along each axis. Entries of the shape of a blocked argument bring their
         tile size along.
     dtype : dtype, optional
-        By default that of all of the kernel's inputs; float64 where they differ, are bool, or there are none.
+        By default that of all of the kernel's inputs; float64 where they differ, are bool, there are none, or
+        the elements are scalars and have fewer than 32 bits, in which sums would not fit.
     tile : int or sequence of int, optional
         Scalars per tile along each axis, where the shape does not tell.
     name : str, optional
@@ -175,7 +176,7 @@ def full(
         The value of all elements that nothing is assigned to.
     dtype : dtype, optional
         By default that of the value; of Python's numbers, truth values aside, as for `empty` where the kernel
-        has inputs.
+        has inputs of a kind that holds them, as floats hold whole numbers.
     tile : optional
         As for `empty`.
     name : str, optional
@@ -400,12 +401,12 @@ def _own_dtype(value: Any) -> str:
     return _dtype_of_value(value) or str(getattr(value, "dtype", None) or np.asarray(value).dtype)
 
 
-def default_dtype_here() -> str:
-    """The dtype of an array that is declared without one: that of all inputs, of numbers, or else float64."""
+def default_dtype_here(*, tiled: bool = False) -> str:
+    """The dtype of an array that is declared without one, as `default_dtype` says."""
     context = ACTIVE.get()
     if isinstance(context, Trace):
-        return default_dtype(context.dtypes_of_arguments())
-    return default_dtype(context.dtypes) if isinstance(context, Reference) else "float64"
+        return default_dtype(context.dtypes_of_arguments(), tiled=tiled)
+    return default_dtype(context.dtypes, tiled=tiled) if isinstance(context, Reference) else "float64"
 
 
 def _dtype_of_value(value: Any) -> str | None:
@@ -424,7 +425,8 @@ def _dtype_of_value(value: Any) -> str | None:
     number, type = known
     context = ACTIVE.get()
     without_inputs = isinstance(context, Trace) and not context.dtypes_of_arguments()
-    if not type.weak or type.dtype == "bool" or without_inputs:
+    narrower = {"f": "iu", "c": "iuf"}.get(type.kind, "")  # what does not hold such numbers
+    if not type.weak or type.kind == "b" or without_inputs or kind_of(default_dtype_here()) in narrower:
         return type.dtype
     if isinstance(number, int) and not _holds(default_dtype_here(), number):
         raise ShapeError(
@@ -458,7 +460,7 @@ def _new(
         symbolic: NDArray[Any] = _declared(context, name, scalars, tiles, chosen, fill)
         return symbolic
     scalars, tiles = resolve_shape(shape, tile)
-    dtype = default_dtype_here() if dtype is None else dtype
+    dtype = default_dtype_here(tiled=tiles is not None) if dtype is None else dtype
     array: Any = np.empty(scalars, dtype)
     if fill is not None:
         np.copyto(array, fill, casting="unsafe")

@@ -19,6 +19,7 @@ from cyclotron.language.values.condition import Condition, Extremum, OfIndices
 from cyclotron.language.values.context import ACTIVE
 from cyclotron.language.values.dispatch import Arithmetic, Array, PartialArray
 from cyclotron.language.values.nodes import Element
+from cyclotron.language.values.numpy_functions import UFUNC_METHODS, refused
 from cyclotron.language.values.operations import where_of_numpy
 from cyclotron.language.values.operators import OPERATORS
 from cyclotron.language.values.reference import ChosenValue, ReferenceRagged, Value
@@ -81,6 +82,8 @@ def _elementwise(name: str, about: str, op: str = "") -> Any:
     function.__name__ = function.__qualname__ = name
     words = {"about": about, "name": name, "names": names, "operands": operands}
     function.__doc__ = (function.__doc__ or "").format(**words)
+    if isinstance(numpy, np.ufunc):
+        vars(function).update((method, getattr(numpy, method)) for method in UFUNC_METHODS)
     return numpy_function()(function)
 
 
@@ -219,7 +222,7 @@ def _as_number(x: Any) -> Any:
 
 
 @numpy_function(np.where, elementwise=True, or_numpy=False)
-def where(condition: Any, a: Any, b: Any) -> Any:
+def where(condition: Any, a: Any = None, b: Any = None) -> Any:
     """Choose each scalar of `a` where the condition holds, else of `b`; both are computed.
 
     Parameters
@@ -250,7 +253,11 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     """
     symbolic = (Condition, Arithmetic, Affine, Extremum)
     if builtins.any(isinstance(value, symbolic) for value in (condition, a, b)):
+        if b is None:
+            raise refused("np.where(mask)")
         return where_of_numpy(condition, a, b)
+    if b is None:
+        return np.where(condition, *([] if a is None else [a]))  # the places, or NumPy's error
     result = plain_result(np.where(condition, a, b), condition, a, b)
     return result.view(ChosenValue) if type(result) is Value and not result.ndim else result
 

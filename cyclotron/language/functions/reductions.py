@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from cyclotron.language.functions.forms import broadcast_to
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.values import dispatch
 from cyclotron.language.values.affine import Affine
-from cyclotron.language.values.array import LazyArray, SymbolicArray, combine, materialized
+from cyclotron.language.values.array import LazyArray, SymbolicArray, combine, materialized, operand
 from cyclotron.language.values.axes import axes_of
 from cyclotron.language.values.broadcasting import text, whole_numbers
 from cyclotron.language.values.nodes import Element, FoldIndex, Reduce
-from cyclotron.language.values.operations import apply
+from cyclotron.language.values.numpy_functions import OF_UFUNCS, check_options
+from cyclotron.language.values.operations import apply, where_of_numpy
 from cyclotron.language.values.operators import named_dtype
 from cyclotron.language.values.region import box
 from cyclotron.language.values.scalar_type import check_accumulator, counted_dtype, sum_dtype
@@ -84,26 +86,67 @@ def fold(kind: str, array: SymbolicArray, axis: Any, keepdims: bool) -> Symbolic
     return LazyArray(tuple(shape), array.dtype_name, element_at, (array,), costly=True, label=kind)
 
 
+_COMBINED = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
+_NEUTRAL = {"sum": 0, "prod": 1, "any": 0, "all": 1}
+
+
+def _fold_where(
+    kind: str, array: SymbolicArray, axis: Any, keepdims: bool, initial: Any, where: Any
+) -> SymbolicArray:
+    """Fold the elements that count, and a number.
+
+    Raises
+    ------
+    ShapeError
+        CYC122 if nothing is known to count, or the function has no such number.
+    """
+    if initial is not None and kind not in _COMBINED:
+        raise unfit(f"`{kind}` has initial={shown(initial)}", "leave it out: NumPy's does not take it")
+    if where is not True:
+        if kind in ("max", "min") and initial is None:
+            raise unfit(f"`{kind}` has where= alone", "give `initial=` too, as NumPy asks")
+        mask = broadcast_to(operand(where), whole_numbers(array.shape, "an array"))
+        if kind == "mean":
+            array = array.astype("float64") if kind_of(array.dtype) in "biu" else array
+            total = _fold_where("sum", array, axis, keepdims, None, mask)
+            return combine("divide", (total, fold("sum", mask, axis, keepdims).astype(total.dtype)))
+        array = operand(where_of_numpy(mask, array, _NEUTRAL.get(kind, initial)))
+    result = fold(kind, array, axis, keepdims)
+    return result if initial is None else combine(_COMBINED[kind], (result, initial))
+
+
 def _reduction(kind: str, about: str) -> Any:
     numpy = getattr(np, kind)
     converts = kind in ("sum", "prod", "mean")
 
-    def function(a: Any, axis: Any = None, dtype: DTypeLike | None = None, *, keepdims: bool = False) -> Any:
+    def function(
+        a: Any,
+        axis: Any = None,
+        dtype: DTypeLike | None = None,
+        *out: object,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
+        check_options(f"np.{kind}", ["out" for one in out if one is not None])
         _require_flag(kind, keepdims)
         if dtype is not None and isinstance(a, (SymbolicArray, Element)):
             if kind != "mean":
                 check_accumulator(str(np.dtype(a.dtype).name), named_dtype(dtype))
             a = a.astype(dtype)
         if isinstance(a, SymbolicArray):
-            result = fold(kind, a, axis, keepdims)
+            result = _fold_where(kind, a, axis, keepdims, initial, where)
             return result if dtype is None else result.astype(dtype)
         if isinstance(a, Element):
             return getattr(a, kind)(axis, keepdims=keepdims)
-        options = {"dtype": dtype} if converts else {}
-        return numpy(a, axis=axis, keepdims=keepdims, **options)
+        options = {"dtype": dtype, "initial": initial, "where": None if where is True else where}
+        given = {name: value for name, value in options.items() if value is not None}
+        return numpy(a, axis=axis, keepdims=keepdims, **given)
 
-    def undated(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-        return function(a, axis, keepdims=keepdims)
+    def undated(
+        a: Any, axis: Any = None, *out: object, keepdims: bool = False, initial: Any = None, where: Any = True
+    ) -> Any:
+        return function(a, axis, None, *out, keepdims=keepdims, initial=initial, where=where)
 
     chosen = function if converts else undated
     chosen.__name__ = chosen.__qualname__ = kind
@@ -124,6 +167,10 @@ def _reduction(kind: str, about: str) -> Any:
         The axes to fold, by default all.
     keepdims : bool
         Whether folded axes stay, with one element.{option}
+    initial : number, optional
+        What is combined with the result; not of `any`, `all` and `mean`.
+    where : array of bool, optional
+        The elements that count, of a shape that broadcasts to that of `a`; `max`, `min` need `initial` then.
 
     Returns
     -------
@@ -146,7 +193,8 @@ def _reduction(kind: str, about: str) -> Any:
     >>> np.array_equal(f(x), np.{kind}(x, axis=0))
     True
     """
-    return numpy_function(numpy, method=kind, or_numpy=False, role="whole arrays")(chosen)
+    also = [getattr(np, f"a{kind}")] if kind in ("max", "min") else []
+    return numpy_function(numpy, *also, method=kind, or_numpy=False, role="whole arrays")(chosen)
 
 
 sum = _reduction(
@@ -160,6 +208,10 @@ min = _reduction("min", "The minimum over axes; NaN where there is one.")
 any = _reduction("any", "True where some element is not zero, over axes; bool.")
 all = _reduction("all", "True where no element is zero, over axes; bool.")
 mean = _reduction("mean", "The sum over axes divided by the number of elements.")
+OF_UFUNCS["reduce"] = {
+    getattr(np, op): globals()[kind]
+    for kind, op in {**_COMBINED, "all": "logical_and", "any": "logical_or"}.items()
+}
 
 
 def _require_flag(kind: str, keepdims: object) -> None:

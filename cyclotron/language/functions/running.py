@@ -18,6 +18,7 @@ from cyclotron.language.values.axes import axis_of
 from cyclotron.language.values.broadcasting import whole_numbers
 from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.nodes import Element
+from cyclotron.language.values.numpy_functions import OF_UFUNCS
 from cyclotron.language.values.operators import named_dtype
 from cyclotron.language.values.scalar_type import check_accumulator, counted_dtype
 from cyclotron.language.values.scalars import choose_by_indices
@@ -115,7 +116,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: DTypeLike | None = None) -> A
 
 
 @numpy_function(np.cumprod, method="cumprod", role="new array", public=False)
-def _cumprod(a: Any, axis: int | None = None, dtype: DTypeLike | None = None) -> Any:
+def cumprod(a: Any, axis: int | None = None, dtype: DTypeLike | None = None) -> Any:
     return _running("cumprod", "multiply", a, axis, dtype)
 
 
@@ -127,6 +128,14 @@ def _running(what: str, op: str, a: Any, axis: int | None, dtype: DTypeLike | No
     if axis is None:
         array, axis = ravel(array), 0
     return running_totals(array, axis_of(axis, array.ndim, what), op)
+
+
+OF_UFUNCS["accumulate"] = {
+    np.add: cumsum,
+    np.multiply: cumprod,
+    np.maximum: lambda a, axis: _running("maximum", "maximum", a, axis, operand(a).dtype_name),
+    np.minimum: lambda a, axis: _running("minimum", "minimum", a, axis, operand(a).dtype_name),
+}
 
 
 def _quotient(form: Affine, count: int, divisor: int) -> list[tuple[Region, Affine]]:

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 
 from cyclotron.language.functions import elementwise as f
-from cyclotron.language.functions.compositions import is_nan
+from cyclotron.language.functions.compositions import is_nan, isinf
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.values.dispatch import Array, PartialArray
 from cyclotron.language.values.operations import element
 from cyclotron.language.values.scalar_type import ScalarType, note_mixed, promote, sample
 from cyclotron.support.dtypes import kind_of
+
+_elementwise = functools.partial(numpy_function, elementwise=True, public=False)
 
 
 def _value(x: Any) -> Any:
@@ -25,7 +27,7 @@ def _value(x: Any) -> Any:
     return element(np.asarray(x)[()] if isinstance(x, (list, tuple)) else x)
 
 
-def _promoted(ufunc: np.ufunc, *values: Any) -> list[Any]:
+def _promoted(ufunc: Callable[..., Any], *values: Any) -> list[Any]:
     """Operands of a ufunc in the dtype in which NumPy computes it.
 
     Raises
@@ -46,14 +48,14 @@ def _promoted(ufunc: np.ufunc, *values: Any) -> list[Any]:
     return [f.cast(one, dtype.name) for one in found]
 
 
-@numpy_function(np.trunc, np.fix, elementwise=True, public=False)
+@_elementwise(np.trunc, np.fix)
 def _trunc(x: Any) -> Any:
     value = _value(x)
     below = f.floor(value)
     return below if kind_of(value.dtype) in "biu" else f.where(value < 0, f.ceil(value), below)
 
 
-@numpy_function(np.signbit, elementwise=True, public=False)
+@_elementwise(np.signbit)
 def _signbit(x: Any) -> Any:
     value = _value(x)
     if kind_of(value.dtype) != "f":
@@ -61,20 +63,10 @@ def _signbit(x: Any) -> Any:
     return f.arctan2(value, -1.0) < 0  # which is less of -0.0 too
 
 
-@numpy_function(np.copysign, elementwise=True, public=False)
+@_elementwise(np.copysign)
 def _copysign(x: Any, y: Any) -> Any:
     size, sign = _promoted(np.copysign, x, y)
     return f.where(_signbit(sign), -f.abs(size), f.abs(size))
-
-
-@numpy_function(np.fmax, elementwise=True, public=False)
-def _fmax(x: Any, y: Any) -> Any:
-    return _unless_nan(np.fmax, f.maximum, x, y)
-
-
-@numpy_function(np.fmin, elementwise=True, public=False)
-def _fmin(x: Any, y: Any) -> Any:
-    return _unless_nan(np.fmin, f.minimum, x, y)
 
 
 def _unless_nan(ufunc: np.ufunc, extremum: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
@@ -84,7 +76,11 @@ def _unless_nan(ufunc: np.ufunc, extremum: Callable[[Any, Any], Any], x: Any, y:
     return whole if kind_of(a.dtype) not in "fc" else f.where(is_nan(b), a, f.where(is_nan(a), b, whole))
 
 
-@numpy_function(np.fmod, elementwise=True, public=False)
+_elementwise(np.fmax)(lambda x, y: _unless_nan(np.fmax, f.maximum, x, y))
+_elementwise(np.fmin)(lambda x, y: _unless_nan(np.fmin, f.minimum, x, y))
+
+
+@_elementwise(np.fmod)
 def _fmod(x: Any, y: Any) -> Any:
     a, b = _promoted(np.fmod, x, y)
     if kind_of(a.dtype) == "f":
@@ -94,12 +90,10 @@ def _fmod(x: Any, y: Any) -> Any:
     return f.where(f.logical_and(rest != 0, (a < 0) != (b < 0)), rest - b, rest)
 
 
-@numpy_function(np.divmod, elementwise=True, public=False)
-def _divmod(x: Any, y: Any) -> Any:
-    return f.floor_divide(x, y), f.remainder(x, y)
+_elementwise(np.divmod)(lambda x, y: (f.floor_divide(x, y), f.remainder(x, y)))
 
 
-@numpy_function(np.nan_to_num, elementwise=True, public=False)
+@_elementwise(np.nan_to_num)
 def _nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     value = _value(x)
     kind = kind_of(value.dtype)
@@ -113,7 +107,7 @@ def _nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, n
     return f.where(is_nan(value), nan, finite)
 
 
-@numpy_function(np.logaddexp, elementwise=True, public=False)
+@_elementwise(np.logaddexp)
 def _logaddexp(x: Any, y: Any) -> Any:
     a, b = _promoted(np.logaddexp, x, y)
     dtype = a.dtype
@@ -121,6 +115,39 @@ def _logaddexp(x: Any, y: Any) -> Any:
         a, b = f.cast(a, "float32"), f.cast(b, "float32")
     large = f.maximum(a, b) + f.log1p(f.exp(-f.abs(a - b)))
     return f.cast(f.where(a == b, a + math.log(2), large), dtype)
+
+
+@_elementwise(np.modf)
+def _modf(x: Any) -> Any:
+    (value,) = _promoted(np.rint, x)
+    whole = _trunc(value)
+    return _copysign(f.where(isinf(value), 0.0, value - whole), value), _copysign(whole, value)
+
+
+def _sinc(x: Any) -> Any:
+    at = math.pi * f.where(x == 0, 1.0e-20, x)
+    return f.sin(at) / at
+
+
+def _composed(numpy: Callable[..., Any], formula: Callable[[Any], Any]) -> None:
+    """Give a function of NumPy's the formula of its floating values, those of two bytes in float32."""
+
+    def function(x: Any) -> Any:
+        (value,) = _promoted(numpy, x)
+        dtype = value.dtype
+        single = f.cast(value, "float32") if np.dtype(str(dtype)).itemsize == 2 else value
+        return f.cast(formula(single), dtype)
+
+    _elementwise(numpy)(function)
+
+
+_composed(np.sinc, _sinc)
+_composed(np.exp2, lambda x: f.power(2.0, x))
+_composed(np.arcsin, lambda x: f.arctan2(x, f.sqrt((1 - x) * (1 + x))))
+_composed(np.arccos, lambda x: f.arctan2(f.sqrt((1 - x) * (1 + x)), x))
+_composed(np.arcsinh, lambda x: _copysign(f.log1p(f.abs(x) * (1 + f.abs(x) / (1 + f.hypot(1.0, x)))), x))
+_composed(np.arccosh, lambda x: f.log1p((x - 1) + f.sqrt(x - 1) * f.sqrt(x + 1)))
+_composed(np.arctanh, lambda x: _copysign(f.log1p(2 * f.abs(x) / (1 - f.abs(x))) / 2, x))
 
 
 @numpy_function(np.select, public=False)

@@ -12,21 +12,17 @@ from types import FunctionType, ModuleType
 import numpy as np
 
 from cyclotron.language.functions.elementwise import where
-from cyclotron.language.syntax.items import Items, Replaced, is_container, items_of, strictness
+from cyclotron.language.syntax.items import Items, is_container, items_of, strictness
 from cyclotron.language.syntax.names import Names
 from cyclotron.language.syntax.purity import impure_error, is_impure
 from cyclotron.language.syntax.source import MISSING, Source, lookup
-from cyclotron.language.syntax.trees import call, copied, function_of, located, name, walk, words
+from cyclotron.language.syntax.trees import Replaced, call, copied, function_of, located, name, walk, words
 from cyclotron.language.values.blocked import Blocked
 from cyclotron.language.values.host_functions import is_of_user, reads_arrays
 
 _REDUCTIONS: Mapping[object, str] = {
-    builtins.sum: "sum",
-    builtins.max: "max",
-    builtins.min: "min",
+    **{getattr(builtins, name): name for name in ("sum", "max", "min", "any", "all")},
     math.prod: "prod",
-    builtins.any: "any",
-    builtins.all: "all",
 }
 _JOINS: Mapping[object, str] = {np.r_: "r_", np.c_: "c_"}
 _CONVERSIONS: Mapping[object, str] = {np.array: "array", np.asarray: "asarray"}
@@ -36,20 +32,11 @@ _OBSERVERS = (str, repr, ascii, format, type)
 _CHANGES_OF_HOST = ("pop", "popitem", "popleft", "setdefault")
 """Methods of Python's containers that change them and give a value."""
 _EXTREMA: Mapping[object, str] = {builtins.max: "maximum", builtins.min: "minimum"}
+_SAME_NAMES = ("sqrt", "exp", "log", "sin", "cos", "sinh", "cosh", "tanh", "log1p", "expm1", "hypot")
 _FUNCTIONS: Mapping[object, str] = {
-    math.sqrt: "sqrt",
-    math.exp: "exp",
-    math.log: "log",
+    **{getattr(math, name): name for name in _SAME_NAMES},
     math.fabs: "absolute",
     math.pow: "power",
-    math.sin: "sin",
-    math.cos: "cos",
-    math.sinh: "sinh",
-    math.cosh: "cosh",
-    math.tanh: "tanh",
-    math.log1p: "log1p",
-    math.expm1: "expm1",
-    math.hypot: "hypot",
     math.atan2: "arctan2",
     math.isnan: "is_nan",
     math.isfinite: "is_finite",

@@ -113,7 +113,7 @@ def _changed_at(state: RewriteState, node: ast.Expr) -> list[ast.stmt] | None:
     assert isinstance(node.value, ast.Call)
     assert isinstance(node.value.func, ast.Attribute)
     ufunc = state.source.meaning(node.value.func.value)
-    op = next((one.__name__ for one in _CHANGES if ufunc is one), "")
+    op = next((one.__name__ for one in _CHANGES if getattr(ufunc, "at", None) == one.at), "")
     if not op:
         return None
     made = call(state.il, "change_at", [ast.Constant(op), *map(state.rewrite, node.value.args)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cyclotron.language.syntax.source import MISSING, Source
@@ -78,6 +77,9 @@ def items_of(source: Source, target: ast.expr, values: ast.expr) -> list[Items] 
             return None
         found = [items_of(source, *pair) for pair in zip(parts, given, strict=True)]
         return [one for items in found if items for one in items] if all(found) else None
+    if function is builtins.reversed and len(given) == 1:
+        backwards = ast.Slice(None, None, ast.Constant(-1))
+        values = located(ast.Subscript(given[0], backwards, ast.Load()), values)
     return [Items(target, values)] if isinstance(target, ast.Name) else None
 
 
@@ -110,15 +112,3 @@ def strictness(values: ast.expr) -> list[ast.keyword]:
     """The keyword `strict` of a `zip` in what a loop runs over."""
     calls = [part for part in walk(values) if isinstance(part, ast.Call)]
     return [copied(word) for part in calls for word in part.keywords if word.arg == "strict"]
-
-
-class Replaced(ast.NodeTransformer):
-    """Puts expressions where names are read."""
-
-    def __init__(self, values: Mapping[str, ast.expr]) -> None:
-        self._values = values
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id not in self._values or not isinstance(node.ctx, ast.Load):
-            return node
-        return located(copied(self._values[node.id]), node)

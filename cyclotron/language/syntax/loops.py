@@ -11,7 +11,7 @@ from typing import TypeVar
 from cyclotron.language.syntax import carried_names
 from cyclotron.language.syntax.assignments import computed
 from cyclotron.language.syntax.host_loops import ends_at_data, has_strides, is_of_host, updates_of
-from cyclotron.language.syntax.items import Items, Replaced, is_container, items_of, strictness
+from cyclotron.language.syntax.items import Items, is_container, items_of, strictness
 from cyclotron.language.syntax.jumps import is_break, jumps, without_continue
 from cyclotron.language.syntax.loop_sums import loop_sums
 from cyclotron.language.syntax.names import assigned_names
@@ -19,6 +19,7 @@ from cyclotron.language.syntax.ranges_of_data import over_places
 from cyclotron.language.syntax.rewrite_state import EarlyExit, RewriteState
 from cyclotron.language.syntax.source import MISSING, managers
 from cyclotron.language.syntax.trees import (
+    Replaced,
     call,
     copied,
     function_of,

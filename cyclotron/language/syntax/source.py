@@ -16,6 +16,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from cyclotron.language.syntax.nested_functions import with_lambdas
+from cyclotron.language.syntax.reversed_ranges import with_descending_ranges
 from cyclotron.language.syntax.trees import walk
 from cyclotron.language.values.source_span import line_span, span_of
 from cyclotron.support.errors import Span, TraceError
@@ -48,9 +49,9 @@ class Source:
         self.function = function
         self.file = function.__code__.co_filename
         self.first_line = function.__code__.co_firstlineno
-        self.node = with_lambdas(self._find())
         self.free = closure_of(function)
         self._local_names = set(function.__code__.co_varnames) | set(function.__code__.co_cellvars)
+        self.node = with_descending_ranges(with_lambdas(self._find()), self.meaning)
 
     @property
     def text(self) -> str:

@@ -133,3 +133,15 @@ def function_of(parameters: Sequence[str], body: ast.expr) -> ast.Lambda:
 def with_node(manager: ast.expr, body: list[ast.stmt], target: ast.expr | None = None) -> ast.With:
     """The node of `with manager as target: body`."""
     return ast.With(items=[ast.withitem(context_expr=manager, optional_vars=target)], body=body)
+
+
+class Replaced(ast.NodeTransformer):
+    """Puts expressions where names are read."""
+
+    def __init__(self, values: Mapping[str, ast.expr]) -> None:
+        self._values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id not in self._values or not isinstance(node.ctx, ast.Load):
+            return node
+        return located(copied(self._values[node.id]), node)

@@ -232,7 +232,7 @@ class Trace:
                 span=span,
                 help=f"use {', '.join(USUAL_DTYPES)}",
             )
-        chosen = dtype or default_dtype(self.dtypes_of_arguments())
+        chosen = dtype or default_dtype(self.dtypes_of_arguments(), tiled=tile is not None)
         _check_sizes(name or "a tensor", scalars, span)
         if tile is not None:
             _check_tiles(f"`{name or 'a tensor'}`", chosen, span)
@@ -572,9 +572,13 @@ def _check_tiles(what: str, dtype: str, span: Span) -> None:
         )
 
 
-def default_dtype(inputs: Sequence[str]) -> str:
-    """The dtype of a tensor that is declared without one: that of all inputs, of numbers, or else float64."""
-    return inputs[0] if len(set(inputs)) == 1 and inputs[0] != "bool" else "float64"
+def default_dtype(inputs: Sequence[str], *, tiled: bool) -> str:
+    """The dtype of a tensor that is declared without one: that of all inputs, of numbers, or else float64.
+
+    Of scalars it is float64, as NumPy's, where the inputs have fewer than 32 bits: sums would not fit.
+    """
+    dtype = inputs[0] if len(set(inputs)) == 1 and inputs[0] != "bool" else "float64"
+    return dtype if tiled or np.dtype(dtype).itemsize >= 4 else "float64"
 
 
 def active_trace() -> Trace:

@@ -25,13 +25,19 @@ from cyclotron.language.values.dispatch import Array, Method, Term, in_place
 from cyclotron.language.values.guarded import guarded_where, may_fail
 from cyclotron.language.values.host_arrays import constant
 from cyclotron.language.values.nodes import Access, Element, IndexValue, Tensor
-from cyclotron.language.values.numpy_functions import called, check_options, method, refused
+from cyclotron.language.values.numpy_functions import (
+    called,
+    called_method,
+    check_options,
+    method,
+    refused,
+)
 from cyclotron.language.values.numpy_functions import ufunc as of_ufunc
 from cyclotron.language.values.operations import apply, cast, element, positive
 from cyclotron.language.values.operators import named_dtype, result_dtype
 from cyclotron.language.values.powers import simple_power
 from cyclotron.language.values.refusals import DATA_HELP, refuse_of_arrays, refused_in_place
-from cyclotron.language.values.scalar_type import ScalarType, check_accumulator, promote
+from cyclotron.language.values.scalar_type import ScalarType, promote
 from cyclotron.language.values.scalars import (
     choose_by_indices,
     compares_two_signs,
@@ -56,31 +62,6 @@ from cyclotron.support.errors import Span
 ElementAt = Callable[[Sequence[Affine]], Element]
 READ_ONLY = frozenset({"T", "shape", "dtype", "real", "imag", "ndim", "size"})
 MOST_OPERATIONS = 10_000  # of an element of an expression: operands are evaluated wherever they occur
-
-
-def _folded(kind: str, about: str) -> Callable[..., Any]:
-    """The method that is a reduction."""
-
-    def method(
-        self: SymbolicArray, axis: Any = None, *options: object, keepdims: bool = False, **named: object
-    ) -> SymbolicArray:
-        converts = kind in ("sum", "prod", "mean")
-        dtype: Any = named.pop("dtype", None) if converts else None
-        if options and converts:
-            dtype, *options = options  # type: ignore[assignment]
-        given = [name for name, value in named.items() if value is not None]
-        check_options(f".{kind}", ["out", *given] if any(v is not None for v in options) else given)
-        if dtype is not None:
-            if kind != "mean":
-                check_accumulator(self.dtype_name, named_dtype(dtype))
-            wide: SymbolicArray = dispatch.call("fold", kind, self.astype(dtype), axis, keepdims)
-            return wide.astype(dtype)
-        folded: SymbolicArray = dispatch.call("fold", kind, self, axis, keepdims)
-        return folded
-
-    method.__name__ = method.__qualname__ = kind
-    method.__doc__ = about
-    return method
 
 
 class SymbolicArray(Array):
@@ -267,24 +248,20 @@ class SymbolicArray(Array):
         """Assign one value to all elements."""
         self[...] = value
 
-    sum = _folded("sum", "The sum over axes, by default over all.")
-    max = _folded("max", "The maximum over axes, by default over all.")
-    min = _folded("min", "The minimum over axes, by default over all.")
-    any = _folded("any", "Whether some element is not zero, over axes, by default over all.")
-    all = _folded("all", "Whether no element is zero, over axes, by default over all.")
-    mean = _folded("mean", "The mean over axes, by default over all.")
-
     def dot(self, other: object) -> Any:
         """The product with a vector or matrix."""
         return dispatch.call("dot", self, other)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **options: object) -> Any:
+        if method != "__call__":
+            return called_method(ufunc, method, inputs, options)
         known = of_ufunc(ufunc)
-        if known is None or method != "__call__":
-            suffix = "" if method == "__call__" else f".{method}"
-            raise refused(f"np.{ufunc.__name__}{suffix}")
+        if known is None:
+            raise refused(f"np.{ufunc.__name__}")
         given = [
-            name for name, value in options.items() if value is not None and (name, value) != ("where", True)
+            name
+            for name, value in options.items()
+            if value is not None and not (name == "where" and value is True)
         ]
         check_options(f"np.{ufunc.__name__}", given)
         return known(*inputs)

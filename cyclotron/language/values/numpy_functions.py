@@ -21,6 +21,9 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 """Cyclotron's functions of arrays by NumPy's."""
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {}
 """Compositions of operators by NumPy's ufuncs."""
+UFUNC_METHODS = ("reduce", "reduceat", "accumulate", "outer", "at")
+OF_UFUNCS: dict[str, dict[np.ufunc, Callable[..., Any]]] = {}
+"""Functions by the methods of NumPy's ufuncs that they are, with the axis 0 by default."""
 METHODS: dict[str, Callable[..., Any]] = {}
 """Functions that are methods of arrays, besides those that arrays define."""
 ELEMENTWISE: set[Callable[..., Any]] = set()
@@ -32,7 +35,7 @@ _INSTEAD = {
     "out": "assign the result, e.g. `x[...] = x + y`",
     "dtype": 'convert the operand first, e.g. `cy.max(x.astype("float64"))`',
     "initial": "combine the result with the value, e.g. `cy.sum(x) + start`",
-    "where": "choose elements with `cy.where`, e.g. `cy.sum(cy.where(mask, x, 0))`",
+    "where": "choose elements with `cy.where`, e.g. `cy.where(mask, x + y, x)`",
     "dim": "NumPy's word for it is `axis=`",
     "keepdim": "NumPy's word for it is `keepdims=`",
     "axis": "fold along axes with cy.sum, e.g. `cy.sqrt(cy.sum(A * A, axis=0))`",
@@ -59,15 +62,19 @@ def called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[
     given = {**dict(zip(_parameters(function, own), args, strict=False)), **kwargs}
     check_options(what, [name for name in given if name not in parameters and given[name] is not None])
     given = {name: value for name, value in given.items() if name in parameters}
-    missing = [name for name, one in parameters.items() if one.default is one.empty and name not in given]
-    if missing:
-        raise trace_error(
-            "CYC105",
-            f"`{what}` has {len(given)} of the {len(given) + len(missing)} arguments that it needs while a"
-            " kernel is traced",
-            help="choose values with `np.where(mask, a, b)`; how many elements a mask has depends on data",
-        )
     return own(**given)
+
+
+def called_method(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+    """Call the meaning of a method of a ufunc of NumPy, `np.add.reduce(x)`; raises as `called`."""
+    own, what = OF_UFUNCS.get(method, {}).get(ufunc), f"np.{ufunc.__name__}.{method}"
+    if method == "outer" and len(inputs) == 2 and not options:
+        left, right = map(np.ndim, inputs)
+        return ufunc(np.expand_dims(inputs[0], tuple(range(left, left + right))), inputs[1])
+    if own is None:
+        raise refused(what)
+    check_options(what, [name for name in options if name not in inspect.signature(own).parameters])
+    return own(*inputs, **{"axis": 0, **options})
 
 
 def _parameters(function: Callable[..., Any], own: Callable[..., Any]) -> list[str]:
@@ -83,11 +90,16 @@ def _parameters(function: Callable[..., Any], own: Callable[..., Any]) -> list[s
 def check_options(what: str, names: Sequence[str]) -> None:
     """Raise `TraceError` (CYC105) for arguments that a function has in NumPy only."""
     if names:
-        raise trace_error(
-            "CYC105",
-            f"`{what}` with `{names[0]}=` is not supported while a kernel is traced",
-            help=_INSTEAD.get(names[0], "leave it out, or write the result with operators of arrays"),
-        )
+        raise unknown_option(what, names[0])
+
+
+def unknown_option(what: str, name: str) -> TraceError:
+    """The error for an argument that a function has in NumPy only."""
+    return trace_error(
+        "CYC105",
+        f"`{what}` with `{name}=` is not supported while a kernel is traced",
+        help=_INSTEAD.get(name, "leave it out, or write the result with operators of arrays"),
+    )
 
 
 def refused(what: str) -> TraceError:

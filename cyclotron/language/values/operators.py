@@ -61,8 +61,6 @@ _ON_SCALARS: Mapping[str, Callable[..., Any]] = {
     "bit_or": np.bitwise_or,
     "bit_xor": np.bitwise_xor,
     "bit_not": np.invert,
-    "left_shift": np.left_shift,
-    "right_shift": np.right_shift,
     "matmul": np.multiply,
     "syrk": np.square,
     "solve_triangular": lambda a, b: np.true_divide(b, a),

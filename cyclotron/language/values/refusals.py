@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from cyclotron.language.values.dispatch import SIGNS
+from cyclotron.language.values.hints import MEANINGS
 from cyclotron.language.values.source_span import trace_error
 from cyclotron.support.errors import TraceError
 
@@ -31,9 +32,10 @@ STATEMENTS: Mapping[type[ast.stmt], tuple[str, str]] = {
 }
 
 
-def not_an_operator(what: str, help: str = f"the operators are {OPERATORS}") -> TraceError:
+def not_an_operator(what: str, help: str = "") -> TraceError:
     """The error for a function or operator that elements do not have."""
-    return trace_error("CYC105", f"{what} is no operator on elements", help=help)
+    meaning = MEANINGS.get(what.strip("`").rpartition(".")[2], f"the operators are {OPERATORS}")
+    return trace_error("CYC105", f"{what} is no operator on elements", help=help or meaning)
 
 
 def inverted(what: str) -> TraceError:
