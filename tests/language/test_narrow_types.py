@@ -232,29 +232,21 @@ def accumulators(np: Any) -> list[Any]:
             s[i] += x[i]
         return s
 
-    def first(x: Any) -> Any:
-        s = np.empty(2)
-        for i in range(2):
-            s[i] = 0
-            for k in range(len(x)):
-                s[i] += x[k]
-        return s
-
-    return [zero, ones, half, first]
+    return [zero, ones, half]
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "float16", "int32", "int64"])
-@pytest.mark.parametrize("number", range(4), ids=["zero", "ones", "half", "first"])
+@pytest.mark.parametrize("number", range(3), ids=["zero", "ones", "half"])
 def test_arrays_without_a_dtype_hold_the_sums_of_narrow_numbers(dtype: str, number: int) -> None:
-    most = 100 if "int" not in dtype else min(np.iinfo(dtype).max, 100_000)
+    most = 128 if "int" not in dtype else min(np.iinfo(dtype).max, 100_000)
     x = np.full(5, most, dtype)[:3] if number == 2 else np.full(5, most, dtype)
     kernel = cy.kernel(accumulators(cy)[number])
     expected = accumulators(np)[number](x)
     program = kernel.compile(x)
     for found in (kernel.reference(x), *(cy.run(program, backend=b).output for b in ("sim", "local"))):
         np.testing.assert_array_equal(found, expected)
-        wide = dtype in ("int32", "int64") and number != 2
-        assert found.dtype == (dtype if wide else np.float64)
+        keeps = dtype == "float16" or (dtype in ("int32", "int64") and number != 2)
+        assert found.dtype == (dtype if keeps else np.float64)
 
 
 def test_tiles_without_a_dtype_keep_that_of_narrow_inputs() -> None:

@@ -109,7 +109,9 @@ def test_full_of_numbers_of_python_has_the_dtype_of_the_inputs(tmp_path):
     assert bits(function(tmp_path, body, "cyclotron")())[:-1] == bits(expected)
 
 
-@pytest.mark.parametrize("body", ["x + np.full(4, 2**53 + 1)", "x4, np.full(4, 2**24 + 1)"])
+@pytest.mark.parametrize(
+    "body", ["x + np.full(4, 2**53 + 1)", "x4, np.full(4, 2**24 + 1)", "x2, np.full(4, 70000)"]
+)
 def test_full_of_whole_numbers_that_the_dtype_rounds(tmp_path, body):
     check_refused(tmp_path, body, "CYC120")
 

@@ -60,9 +60,9 @@ def test_a_product_by_hand(n: int) -> None:
 
 
 def test_narrow_words_cost_their_bytes() -> None:
-    wide, narrow = product(4, ENERGY, "int64").energy, product(4, ENERGY, "int32").energy
+    wide, narrow = product(4, ENERGY, "int32").energy, product(4, ENERGY, "int8").energy
     for level in ("links", "outside", "sram"):
-        assert wide.by_level[level] == pytest.approx(2 * narrow.by_level[level])
+        assert wide.by_level[level] == pytest.approx(4 * narrow.by_level[level])
 
 
 @pytest.mark.parametrize("functional", [True, False])

@@ -350,7 +350,7 @@ def squares(x):
 
 @pytest.mark.parametrize(("n", "pes"), [(1000, 8), (100, 8), (64, 4)])
 def test_pes_add_as_they_multiply_and_hand_on_once(n, pes):
-    """A multiply-add a term, then a hop and an addition a PE, and two more where the last share is shorter."""
+    """A multiply-add a term, then a hop and an addition a PE, two more if the last share is shorter."""
     schedule = LINE.fold(i=pes).reduce("i", "tree", pes)
     program = squares.compile(cy.spec((n,)), schedule=schedule)
     cycles = cy.run(program, backend="sim", functional=False).cycles

@@ -46,8 +46,7 @@ def empty(
         Elements (scalars or tiles) along each axis. Entries of the shape of a blocked argument bring their
         tile size along.
     dtype : dtype, optional
-        By default that of all of the kernel's inputs; float64 where they differ, are bool, there are none, or
-        the elements are scalars and have fewer than 32 bits, in which sums would not fit.
+        By default that of all of the kernel's inputs; float64 where they differ, are bool, or there are none.
     tile : int or sequence of int, optional
         Scalars per tile along each axis, where the shape does not tell.
     name : str, optional
@@ -88,7 +87,7 @@ def zeros(
     shape : int or sequence of int
         As for `empty`.
     dtype : dtype, optional
-        As for `empty`.
+        As for `empty`; beside whole numbers of 8 or 16 bits, in which sums wrap, float64 unless it has tiles.
     tile : optional
         As for `empty`.
     name : str, optional
@@ -401,12 +400,12 @@ def _own_dtype(value: Any) -> str:
     return _dtype_of_value(value) or str(getattr(value, "dtype", None) or np.asarray(value).dtype)
 
 
-def default_dtype_here(*, tiled: bool = False) -> str:
+def default_dtype_here(*, sums: bool = True) -> str:
     """The dtype of an array that is declared without one, as `default_dtype` says."""
     context = ACTIVE.get()
     if isinstance(context, Trace):
-        return default_dtype(context.dtypes_of_arguments(), tiled=tiled)
-    return default_dtype(context.dtypes, tiled=tiled) if isinstance(context, Reference) else "float64"
+        return default_dtype(context.dtypes_of_arguments(), sums=sums)
+    return default_dtype(context.dtypes, sums=sums) if isinstance(context, Reference) else "float64"
 
 
 def _dtype_of_value(value: Any) -> str | None:
@@ -460,7 +459,7 @@ def _new(
         symbolic: NDArray[Any] = _declared(context, name, scalars, tiles, chosen, fill)
         return symbolic
     scalars, tiles = resolve_shape(shape, tile)
-    dtype = default_dtype_here(tiled=tiles is not None) if dtype is None else dtype
+    dtype = default_dtype_here(sums=tiles is None and fill is not None) if dtype is None else dtype
     array: Any = np.empty(scalars, dtype)
     if fill is not None:
         np.copyto(array, fill, casting="unsafe")

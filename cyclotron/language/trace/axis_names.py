@@ -10,8 +10,8 @@ Without loops in the text, names follow the data: an index that runs along an ax
 called like that axis, unless another index of the statement is. `y = A @ x; z = B @ y` is `y[i]`, summed over
 j, and `z[j]`, summed over i: what is made along a line of PEs is used along it.
 
-An axis of one element has no name where it is left of a reduction's, nor one that a longer axis has: `m = x.sum(axis=1,
-keepdims=True)` is `m[i, 0]`, summed over j.
+An axis of one element has no name in a reduction that leaves longer ones, and never that of a longer one:
+`m = x.sum(axis=1, keepdims=True)` is `m[i, 0]`, summed over j.
 """
 
 from __future__ import annotations

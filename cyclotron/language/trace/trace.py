@@ -37,7 +37,7 @@ from cyclotron.language.values.scalar_type import ScalarType
 from cyclotron.language.values.scalars import check_adopted, check_dtypes, converted, stored
 from cyclotron.language.values.source_span import here, trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
-from cyclotron.support.dtypes import ADDED
+from cyclotron.support.dtypes import ADDED, is_whole
 from cyclotron.support.errors import NO_SPAN, ShapeError, Span, TraceError
 
 Place = tuple[Span, str, int]
@@ -232,7 +232,7 @@ class Trace:
                 span=span,
                 help=f"use {', '.join(USUAL_DTYPES)}",
             )
-        chosen = dtype or default_dtype(self.dtypes_of_arguments(), tiled=tile is not None)
+        chosen = dtype or default_dtype(self.dtypes_of_arguments(), sums=tile is None and fill is not None)
         _check_sizes(name or "a tensor", scalars, span)
         if tile is not None:
             _check_tiles(f"`{name or 'a tensor'}`", chosen, span)
@@ -572,13 +572,14 @@ def _check_tiles(what: str, dtype: str, span: Span) -> None:
         )
 
 
-def default_dtype(inputs: Sequence[str], *, tiled: bool) -> str:
+def default_dtype(inputs: Sequence[str], *, sums: bool) -> str:
     """The dtype of a tensor that is declared without one: that of all inputs, of numbers, or else float64.
 
-    Of scalars it is float64, as NumPy's, where the inputs have fewer than 32 bits: sums would not fit.
+    Where it may start sums, as scalars do that have a first value, it is float64, as NumPy's, beside whole
+    numbers of fewer than 32 bits, in which sums wrap.
     """
     dtype = inputs[0] if len(set(inputs)) == 1 and inputs[0] != "bool" else "float64"
-    return dtype if tiled or np.dtype(dtype).itemsize >= 4 else "float64"
+    return "float64" if sums and is_whole(dtype) and np.dtype(dtype).itemsize < 4 else dtype
 
 
 def active_trace() -> Trace:

@@ -80,7 +80,7 @@ struct Planted {
   Region points;                      ///< Of the terms of all.
   std::vector<std::int64_t> origins;  ///< Of the subscripts.
   bool grown = false;
-  TensorId terms;    ///< Where several equations have some.
+  TensorId terms;    ///< Of groups of several equations.
   TensorId results;  ///< Of the last level.
 };
 
