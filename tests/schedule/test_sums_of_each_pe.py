@@ -125,6 +125,20 @@ def row(x):
     return cy.sum(x * 2, axis=1, keepdims=True), x + 1
 
 
+@cy.kernel
+def part(x):
+    """The index of the last copy starts at 2."""
+    return x[:2], x[2:3], x[1:2] + x[2:3]
+
+
+def test_parts_of_one_element():
+    x = numbers(4)
+    for backend in ("sim", "local"):
+        found = cy.run(part.compile(x), backend=backend).outputs.values()
+        for output, expected in zip(found, (x[:2], x[2:3], x[1:2] + x[2:3]), strict=True):
+            np.testing.assert_array_equal(output, expected)
+
+
 @pytest.mark.parametrize("shape", [(1, 5), (5, 1), (1, 1), (3, 4)])
 def test_arrays_of_one_row_or_column(shape):
     x = numbers(*shape)

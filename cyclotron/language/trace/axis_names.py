@@ -78,7 +78,12 @@ def _is_single(index: Index) -> bool:
 def _leave_out_single(trace: Trace, condition: Callable[[Statement, Index], bool]) -> None:
     """Take indices of axes of one element as the number that they are."""
     for statement in (*trace.statements, *trace.equations):
-        single = {i: Affine({}, 0) for i in statement.loops if _is_single(i) and condition(statement, i)}
+        single = {
+            index: Affine({}, -form.constant // form.terms[index])  # the subscript is 0
+            for index in statement.loops
+            for form in statement.index
+            if _is_single(index) and [*form.terms] == [index] and condition(statement, index)
+        }
         if single:
             inside = [True, *(index not in single for index in statement.loops)]
             statement.text = tuple(itertools.compress(statement.text, inside))
