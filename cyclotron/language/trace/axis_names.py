@@ -10,14 +10,14 @@ Without loops in the text, names follow the data: an index that runs along an ax
 called like that axis, unless another index of the statement is. `y = A @ x; z = B @ y` is `y[i]`, summed over
 j, and `z[j]`, summed over i: what is made along a line of PEs is used along it.
 
-An axis of one element has no name in a reduction that leaves longer ones, and never that of a longer one:
-`m = x.sum(axis=1, keepdims=True)` is `m[i, 0]`, summed over j.
+An axis of one element has no name left of a reduction where that would be a longer one's: with a `k` elsewhere,
+`m = x.sum(axis=1, keepdims=True)` is `m[i, 0]`.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from cyclotron.language.trace.statement import Statement
 from cyclotron.language.trace.trace import Trace
@@ -44,9 +44,6 @@ def name_axes(trace: Trace) -> None:
         isinstance(index, FoldIndex) for s in trace.statements for index in _reduced(s.value)
     ):
         return
-    _leave_out_single(
-        trace, lambda statement, _: max(statement.target.shape) > 1 and bool(_reduced(statement.value))
-    )
     if any(_is_written(i) for s in trace.statements for i in (*s.loops, *_reduced(s.value))):
         axes = _axis_names(trace)
         folds = _fold_names(trace, axes)
@@ -68,30 +65,31 @@ def name_axes(trace: Trace) -> None:
             taken.add(index.name)
     subscripts = [one for statement in trace.statements for one in _subscripts(statement)]
     longer = {index.name for tensor, d, form in subscripts if tensor.shape[d] != 1 for index in form.terms}
-    _leave_out_single(trace, lambda statement, index: index.name in longer)
+    for statement in (*trace.statements, *trace.equations):
+        if _reduced(statement.value):
+            _leave_out_single(statement, longer)
 
 
 def _is_single(index: Index) -> bool:
     return isinstance(index, AxisIndex) and index.tensor.shape[index.axis] == 1
 
 
-def _leave_out_single(trace: Trace, condition: Callable[[Statement, Index], bool]) -> None:
-    """Take indices of axes of one element as the number that they are."""
-    for statement in (*trace.statements, *trace.equations):
-        single = {
-            index: Affine({}, -form.constant // form.terms[index])  # the subscript is 0
-            for index in statement.loops
-            for form in statement.index
-            if _is_single(index) and [*form.terms] == [index] and condition(statement, index)
-        }
-        if single:
-            inside = [True, *(index not in single for index in statement.loops)]
-            statement.text = tuple(itertools.compress(statement.text, inside))
-            statement.loops = tuple(index for index in statement.loops if index not in single)
-            statement.inside = tuple(index for index in statement.inside if index not in single)
-            statement.index = tuple(form.substitute(single) for form in statement.index)
-            statement.region = substitute(statement.region, single)
-            statement.value = substitute_indices(statement.value, single)
+def _leave_out_single(statement: Statement, longer: set[str]) -> None:
+    """Take indices of axes of one element that are called like longer ones as the number that they are."""
+    single = {
+        index: Affine({}, -form.constant // form.terms[index])  # the subscript is 0
+        for index in statement.loops
+        for form in statement.index
+        if _is_single(index) and index.name in longer and [*form.terms] == [index]
+    }
+    if single:
+        inside = [True, *(index not in single for index in statement.loops)]
+        statement.text = tuple(itertools.compress(statement.text, inside))
+        statement.loops = tuple(index for index in statement.loops if index not in single)
+        statement.inside = tuple(index for index in statement.inside if index not in single)
+        statement.index = tuple(form.substitute(single) for form in statement.index)
+        statement.region = substitute(statement.region, single)
+        statement.value = substitute_indices(statement.value, single)
 
 
 def _followed(trace: Trace) -> tuple[dict[Tensor, list[str]], dict[Index, str]]:
