@@ -10,8 +10,8 @@ Without loops in the text, names follow the data: an index that runs along an ax
 called like that axis, unless another index of the statement is. `y = A @ x; z = B @ y` is `y[i]`, summed over
 j, and `z[j]`, summed over i: what is made along a line of PEs is used along it.
 
-An axis of one element has no name left of a reduction where that would be a longer one's: with a `k` elsewhere,
-`m = x.sum(axis=1, keepdims=True)` is `m[i, 0]`.
+An axis of one element has no name left of a reduction where that would be a longer one's: with a `k`
+elsewhere, `m = x.sum(axis=1, keepdims=True)` is `m[i, 0]`.
 """
 
 from __future__ import annotations
