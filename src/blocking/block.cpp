@@ -15,6 +15,7 @@
 #include "emit.hpp"
 #include "match.hpp"
 #include "simplify.hpp"
+#include "statements.hpp"
 #include "tiles.hpp"
 
 namespace cyclotron::blocking {
@@ -242,7 +243,7 @@ class Blocker {
     }
     result.system = system_;
     if (result.complete) {
-      result.system = tiles.take();
+      result.system = in_statements(tiles.take(), context_);
       result.masks = tiles.masks();
       recurrence::verify(result.system);
     }
