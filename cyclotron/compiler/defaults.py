@@ -168,11 +168,13 @@ class Placements(Generic[_Program]):
         return self._attempt(Schedule(), unlimited(None))
 
     def _seconds(self, workers: Workers) -> float:
-        """The time of one PE for the kernel on scalars; 0 where it is in tiles, or no program of one PE."""
+        """The time of one PE for the kernel on scalars: 0 in tiles; of operations where it has no order."""
         if workers not in self._times:
-            alone = self._alone
-            tiled = alone is None or _has_tiles(alone)
-            self._times[workers] = 0.0 if alone is None or tiled else _simulated(alone, workers)
+            if alone := self._alone:
+                self._times[workers] = 0.0 if _has_tiles(alone) else _simulated(alone, workers)
+            else:
+                all_of = _core.operations_by_place(self.recurrences.core, unlimited(None).to_core(), [])
+                self._times[workers] = sum(int(o["cycles"] * o["counts"]) for o in all_of) * _SECONDS_A_CYCLE
         return self._times[workers]
 
     def _attempt(self, schedule: Schedule | None, machine: Machine) -> _Program | None:

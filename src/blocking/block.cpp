@@ -15,6 +15,7 @@
 #include "emit.hpp"
 #include "match.hpp"
 #include "simplify.hpp"
+#include "statements.hpp"
 #include "tiles.hpp"
 
 namespace cyclotron::blocking {
@@ -53,7 +54,8 @@ std::vector<Cell> with_whole_terms(std::vector<Cell> cells) {
         filled = filled || (everywhere && fills(cell, term));
         if (everywhere) continue;
         // A sum over none is 0.
-        const bool adds = !term.sums.empty() && (own || term.inner.project({0, 1}) == piece.inner);
+        const bool adds = !term.sums.empty() && !is_among_all(piece.function) &&
+                          (own || term.inner.project({0, 1}) == piece.inner);
         if (!adds) return tiles;
         if (!parts) parts = std::move(tiles);
       }
@@ -112,7 +114,7 @@ bool drop_zeros(const System& system, std::vector<Cell>& cells) {
     zeros.insert_or_assign(cell.tensor, known == zeros.end() ? cell.tiles : known->second.unite(cell.tiles));
   }
   bool any = false;
-  const auto without = [&](TileTerm term) {
+  const auto without = [&](TileTerm term, bool& fewer) {
     auto tiles = term.tiles;
     for (const auto& factor : term.factors) {
       const auto zero = zeros.find(factor.tensor);
@@ -122,7 +124,7 @@ bool drop_zeros(const System& system, std::vector<Cell>& cells) {
       tiles = tiles.subtract(zero->second.preimage(factor.tile, tiles.dimensions()));
     }
     if (term.tiles.is_subset(tiles)) return std::vector<TileTerm>{std::move(term)};
-    any = true;
+    fewer = true;
     std::vector<TileTerm> parts;
     for (auto& part : disjoint_parts(tiles.coalesce())) {
       if (part.is_empty()) continue;
@@ -134,7 +136,13 @@ bool drop_zeros(const System& system, std::vector<Cell>& cells) {
   for (auto& cell : cells) {
     for (auto& piece : cell.pieces) {
       std::vector<TileTerm> left;
-      for (auto& term : piece.terms) std::ranges::move(without(std::move(term)), std::back_inserter(left));
+      bool fewer = false;
+      for (auto& term : piece.terms)
+        std::ranges::move(without(std::move(term), fewer), std::back_inserter(left));
+      if (fewer && is_among_all(piece.function))
+        refuse(piece.span,
+               "tiles of zeros, which are numbers, are among those of which one is the greatest or least");
+      any = any || fewer;
       piece.terms = std::move(left);
     }
   }
@@ -170,16 +178,27 @@ std::optional<Partner> partner_of(const Cell& cell) {
 
 /// A vector's places as those on the diagonal of a matrix.
 void put_on_diagonal(Cell& cell, const Cell& anchor) {
-  const auto diagonal = [](const poly::Set& points) {
+  const auto forms = [row = cell.columns > 1](std::size_t variables) {
+    auto result = identity_forms(variables, variables);
+    if (row) std::swap(result[0], result[1]);
+    result[row ? 0 : 1] = poly::constant(variables, 0);
+    return result;
+  };
+  const auto diagonal = [&](const poly::Set& points) {
     const auto variables = points.dimensions();
-    auto forms = identity_forms(variables, variables);
-    forms[1] = poly::constant(variables, 0);
-    return points.preimage(forms, variables)
+    return points.preimage(forms(variables), variables)
         .intersect({poly::variable(variables, 0) - poly::variable(variables, 1), true});
   };
   for (auto& piece : cell.pieces) {
     piece.inner = diagonal(piece.inner);
-    for (auto& term : piece.terms) term.inner = diagonal(term.inner);
+    for (auto& term : piece.terms) {
+      const auto variables = term.inner.dimensions();
+      term.inner = diagonal(term.inner);
+      for (auto& factor : term.factors) {
+        factor.row = poly::substitute(factor.row, forms(variables), variables);
+        factor.column = poly::substitute(factor.column, forms(variables), variables);
+      }
+    }
   }
   cell.rows = anchor.rows;
   cell.columns = anchor.columns;
@@ -216,13 +235,14 @@ class Blocker {
 
   Blocking run() {
     check_dtypes();
-    auto form = simplify(system_, to_normal_form(system_, context_));
-    const auto tiling = choose_tiles(system_, form, sizes_);
-    auto cells = cut(system_, form, tiling, context_);
-    mark_own(system_, cells);
+    auto form = simplify(to_normal_form(system_, context_));
+    scalars_ = form.system;
+    const auto tiling = choose_tiles(scalars_, form, sizes_);
+    auto cells = cut(scalars_, form, tiling, context_);
+    mark_own(scalars_, cells);
     do cells = with_whole_terms(std::move(cells));
-    while (drop_zeros(system_, cells));
-    TileSystem tiles(system_, form, tiling, cells);
+    while (drop_zeros(scalars_, cells));
+    TileSystem tiles(scalars_, form, tiling, cells);
     Blocking result;
     result.indices = tiling.classes;
     result.complete = true;
@@ -242,7 +262,7 @@ class Blocker {
     }
     result.system = system_;
     if (result.complete) {
-      result.system = tiles.take();
+      result.system = in_statements(tiles.take(), context_);
       result.masks = tiles.masks();
       recurrence::verify(result.system);
     }
@@ -262,7 +282,7 @@ class Blocker {
 
   TileClass class_of(const Cell& cell) const {
     TileClass item;
-    item.tensor = system_.at(cell.tensor).user_name();
+    item.tensor = scalars_.at(cell.tensor).user_name();
     item.names = cell.names;
     item.tiles = cell.tiles.constraints_text(cell.names);
     return item;
@@ -276,12 +296,12 @@ class Blocker {
       std::optional<std::size_t> other;
       if (const auto partner = partner_of(cell)) {
         other = cell_at(cells, cell, *partner);
-        if (system_.at(partner->tensor).shape.size() > cell.tiles.dimensions())
+        if (scalars_.at(partner->tensor).shape.size() > cell.tiles.dimensions())
           return compute_with(tiles, cells, number, *other);
         component.cells.push_back(in_coordinates(cells[*other], *partner, cell));
         component.other_tile = partner->tile;
       }
-      if (const auto found = match(system_, component)) {
+      if (const auto found = match(scalars_, component)) {
         tiles.add(number, component, *found, other, other ? &cells[*other] : nullptr);
         if (other) partners_done_.push_back(*other);
         return;
@@ -304,7 +324,7 @@ class Blocker {
            fmt::format(
                "inside its tiles, `{}` is computed from its own elements in a way that is no tile operator's "
                "definition",
-               system_.at(cell.tensor).user_name()));
+               scalars_.at(cell.tensor).user_name()));
   }
 
   std::size_t cell_at(const std::vector<Cell>& cells, const Cell& cell, const Partner& partner) const {
@@ -316,6 +336,7 @@ class Blocker {
   }
 
   const System& system_;
+  System scalars_;  ///< With tensors for parts of equations.
   const TileSizes& sizes_;
   poly::Context context_;
   std::vector<std::size_t> partners_done_;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -34,9 +35,11 @@ ExprId Emitter::apply(Op op, std::vector<ExprId> operands, operators::Flags flag
   return ExprId(system_.exprs.size() - 1);
 }
 
-ExprId Emitter::sum(const std::string& index, recurrence::Region domain, ExprId body) {
-  system_.exprs.push_back(
-      {recurrence::Reduce{recurrence::Reduction::sum, index, std::move(domain), body}, span_});
+ExprId Emitter::reduce(Op op, const std::string& index, recurrence::Region domain, ExprId body) {
+  const auto kind = op == Op::add       ? recurrence::Reduction::sum
+                    : op == Op::maximum ? recurrence::Reduction::maximum
+                                        : recurrence::Reduction::minimum;
+  system_.exprs.push_back({recurrence::Reduce{kind, index, std::move(domain), body}, span_});
   return ExprId(system_.exprs.size() - 1);
 }
 
@@ -144,8 +147,8 @@ namespace {
 
 class Contraction {
  public:
-  Contraction(Emitter& emitter, const Zeros& zeros, const TileTerm& term, const Cell& cell, Span span)
-      : emitter_(emitter), zeros_(zeros), term_(term), cell_(cell), span_(std::move(span)) {}
+  Contraction(Emitter& emitter, const Zeros& zeros, const TileTerm& term, const Cell& cell, Span span, Op op)
+      : emitter_(emitter), zeros_(zeros), term_(term), cell_(cell), span_(std::move(span)), op_(op) {}
 
   TileNode run() {
     find_lengths();
@@ -163,7 +166,7 @@ class Contraction {
       if (!has(node, 0) || (cell_.columns > 1 && !has(node, 1)))
         refuse_product("a condition on rows and columns");
       const auto own = identity_forms(cell_.tiles.dimensions(), cell_.tiles.dimensions());
-      node.expr = emitter_.masked(node.expr, mask, cell_.tensor, own, cell_.tiles);
+      node.expr = emitter_.chosen(mask, node.expr, nothing(), cell_.tensor, own, cell_.tiles);
     }
     return node;
   }
@@ -311,8 +314,8 @@ class Contraction {
         const auto own = term_.inner.project({*node.row, *node.column});
         const auto box = left.project({*node.row, *node.column});
         if (own == box) continue;
-        const bool vanishes =
-            !term_.factors[n].inverse && zeros_.outside(term_, term_.factors[n], box.subtract(own));
+        const bool vanishes = op_ == Op::add && !term_.factors[n].inverse &&
+                              zeros_.outside(term_, term_.factors[n], box.subtract(own));
         if (vanishes != zero) continue;
         if (vanishes) {
           std::vector<poly::Affine> forms{poly::variable(variables, *node.row),
@@ -323,7 +326,7 @@ class Contraction {
         const auto mask = mask_on(*node.row, *node.column);
         if (mask == Mask::other) continue;  // perhaps that of another factor
         const auto& factor = term_.factors[n];
-        node.expr = emitter_.masked(node.expr, mask, factor.tensor, factor.tile, term_.tiles);
+        node.expr = emitter_.chosen(mask, node.expr, nothing(), factor.tensor, factor.tile, term_.tiles);
       }
     }
     if (!(left == term_.inner) && variables >= 2) {
@@ -418,13 +421,28 @@ class Contraction {
       for (auto& node : nodes_) {
         if (!has(node, axis)) continue;
         const bool columns = node.column == axis;
-        if (lengths_[axis] > 1)
-          node.expr = emitter_.apply(columns ? Op::row_sum : Op::column_sum, {node.expr});
+        if (lengths_[axis] > 1) node.expr = emitter_.apply(along(columns), {node.expr});
         (columns ? node.column : node.row) = std::nullopt;
         return true;
       }
     }
     return false;
+  }
+
+  /// The number that changes no sum, maximum or minimum.
+  ExprId nothing() {
+    if (op_ == Op::add) return emitter_.constant(0);
+    if (!operators::is_floating(emitter_.at(cell_.tensor).dtype))
+      refuse_product("a condition on numbers without infinity");
+    const auto infinity = std::numeric_limits<double>::infinity();
+    return emitter_.constant(op_ == Op::maximum ? -infinity : infinity);
+  }
+
+  /// The operator that reduces the columns or the rows of a tile.
+  [[nodiscard]] Op along(bool columns) const {
+    if (op_ == Op::add) return columns ? Op::row_sum : Op::column_sum;
+    if (op_ == Op::maximum) return columns ? Op::row_max : Op::column_max;
+    return columns ? Op::row_min : Op::column_min;
   }
 
   void outer_product() {
@@ -450,6 +468,7 @@ class Contraction {
   std::vector<std::int64_t> lengths_;
   std::map<std::size_t, std::int64_t> extents_;  ///< Of the axes, by variable inside.
   std::vector<TileNode> nodes_;
+  Op op_;
   Mask result_mask_ = Mask::all;
 };
 
@@ -478,8 +497,8 @@ bool Zeros::outside(const TileTerm& term, const TileFactor& factor, const poly::
 }
 
 TileNode contract(Emitter& emitter, const Zeros& zeros, const TileTerm& term, const Cell& cell,
-                  const Span& span) {
-  auto node = Contraction(emitter, zeros, term, cell, span).run();
+                  const Span& span, Op op) {
+  auto node = Contraction(emitter, zeros, term, cell, span, op).run();
   for (const auto axis : {node.row, node.column}) CYC_CHECK(!axis || *axis < 2);
   return node;
 }

@@ -23,7 +23,9 @@ class Emitter {
   recurrence::ExprId constant(double value);
   recurrence::ExprId apply(operators::Op op, std::vector<recurrence::ExprId> operands,
                            operators::Flags flags = 0);
-  recurrence::ExprId sum(const std::string& index, recurrence::Region domain, recurrence::ExprId body);
+  /// A sum, or what is greatest or least by an operator.
+  recurrence::ExprId reduce(operators::Op op, const std::string& index, recurrence::Region domain,
+                            recurrence::ExprId body);
 
   /// An expression of the tiles of a tensor at `index`, with zeros where `keep` keeps nothing.
   /// Requires: on `tiles`, these are on the tensor's diagonal, else throws LegalityError CYC231.
@@ -87,9 +89,10 @@ class Zeros {
   const Tiling& tiling_;
 };
 
-/// The product of a term's factors, summed over the places inside; over the tiles that are computed and those of sums.
+/// The product of a term's factors, summed over the places inside; over the tiles that are computed and those of sums. Of one
+/// factor, with `op` what is greatest or least in place of the sum.
 /// Throws LegalityError CYC231 where tile operators have no such product.
 [[nodiscard]] TileNode contract(Emitter& emitter, const Zeros& zeros, const TileTerm& term, const Cell& cell,
-                                const Span& span);
+                                const Span& span, operators::Op op = operators::Op::add);
 
 }  // namespace cyclotron::blocking

@@ -97,14 +97,16 @@ std::vector<TileFactor> take_common_divisors(std::vector<TileTerm>& terms) {
   refuse(span, "its elements are the same along an axis of a tile, and no tile operator repeats them");
 }
 
-/// The part of an operator's tile that is one of its results; of the tiles of a tensor at `index`.
+/// The part of an operator's tile that is one of its results, for the tiles of a cell; of those of a tensor at `index`.
 ExprId factor_of(Emitter& emitter, const Definition& definition, Role role, TensorId tensor,
-                 const std::vector<poly::Affine>& index, const poly::Set& tiles) {
+                 const std::vector<poly::Affine>& index, const Cell& target) {
+  const auto& tiles = target.tiles;
   const auto tile = emitter.access(tensor, index);
   const bool second = role == Role::second;
   if (definition.recipe == Recipe::ldl) {
     if (second)
-      return emitter.apply(Op::row_sum, {emitter.masked(tile, Mask::diagonal, tensor, index, tiles)});
+      return emitter.apply(target.rows == 1 ? Op::column_sum : Op::row_sum,
+                           {emitter.masked(tile, Mask::diagonal, tensor, index, tiles)});
     return emitter.with_ones(tile, Mask::lower, tensor, index, tiles);
   }
   const auto mask = second != definition.transposed ? Mask::lower : Mask::upper;
@@ -165,7 +167,8 @@ System TileSystem::take() const {
   return result;
 }
 
-TileSystem::Summand TileSystem::summand(Emitter& emitter, const Cell& cell, TileTerm term, const Span& span) {
+TileSystem::Summand TileSystem::summand(Emitter& emitter, const Cell& cell, TileTerm term, const Span& span,
+                                        Op op) {
   // Sums over tiles that the element's tile determines are none.
   const auto rank = cell.tiles.dimensions();
   const auto all = identity_forms(term.tiles.dimensions(), term.tiles.dimensions());
@@ -179,9 +182,10 @@ TileSystem::Summand TileSystem::summand(Emitter& emitter, const Cell& cell, Tile
     term.tiles = project_first(term.tiles, rank);
     ranges = 0;
   }
-  auto node = contract(emitter, zeros_, term, cell, span);
-  const bool whole = (cell.rows == 1 || node.row) && (cell.columns == 1 || node.column);
-  const auto extent = whole ? Extent::whole : node.row || node.column ? Extent::part : Extent::number;
+  if (op != Op::add && term.factors.empty())
+    return {term, {emitter.constant(term.coefficient), std::nullopt, std::nullopt}, 0, false, everywhere};
+  auto node = contract(emitter, zeros_, term, cell, span, op);
+  const bool whole = Extent{}.with(node).is_whole(cell);
   const double size = std::abs(term.coefficient);
   if (size != 1) node.expr = emitter.apply(Op::multiply, {emitter.constant(size), node.expr});
   const auto sums = sum_names(index_names(cell), term.sums);
@@ -189,9 +193,9 @@ TileSystem::Summand TileSystem::summand(Emitter& emitter, const Cell& cell, Tile
     const auto points = project_first(term.tiles, rank + s + 1);
     const auto around =
         insert_coordinates(s == 0 ? cell.tiles : project_first(term.tiles, rank + s), rank + s, 1);
-    node.expr = emitter.sum(sums[s], region_of(points.gist(around), span), node.expr);
+    node.expr = emitter.reduce(op, sums[s], region_of(points.gist(around), span), node.expr);
   }
-  return {std::move(term), node, ranges, extent, everywhere};
+  return {std::move(term), node, ranges, whole, everywhere};
 }
 
 TileSystem::Total TileSystem::total(Emitter& emitter, const Cell& cell, const std::vector<TileTerm>& terms,
@@ -202,15 +206,14 @@ TileSystem::Total TileSystem::total(Emitter& emitter, const Cell& cell, const st
   // A tile that is there is updated: so terms that all tiles have come first, without sums before those with them. One
   // number is added to a tile that is there.
   std::ranges::stable_sort(summands, {}, [](const Summand& one) {
-    return std::tuple(one.extent != Extent::whole, !one.everywhere, !one.term.sums.empty(),
-                      one.term.coefficient < 0);
+    return std::tuple(!one.whole, !one.everywhere, !one.term.sums.empty(), one.term.coefficient < 0);
   });
   std::optional<ExprId> result;
-  auto all = Extent::number;
-  for (const auto& [term, node, ranges, extent, everywhere] : summands) {
-    if (everywhere) all = std::max(all, extent);
+  Extent all;
+  for (const auto& [term, node, ranges, whole, everywhere] : summands) {
+    if (everywhere) all = all.with(node);
     const bool less = term.coefficient < 0;
-    const bool onward = ranges == 1 && result && extent == Extent::whole;
+    const bool onward = ranges == 1 && result && whole;
     const operators::Flags flags = onward ? operators::Flags{operators::onward} : 0U;
     if (result)
       result = emitter.apply(less ? Op::subtract : Op::add, {*result, node.expr}, flags);
@@ -220,7 +223,24 @@ TileSystem::Total TileSystem::total(Emitter& emitter, const Cell& cell, const st
   return {result.value_or(emitter.constant(0)), all};
 }
 
+TileSystem::Total TileSystem::among_all(Emitter& emitter, const Cell& cell, const TilePiece& piece) {
+  // Of two elements the operator is the text's; of more they are in another order, where one that is no number counts.
+  const auto own = piece.function->op;
+  const auto op = own == Op::maximum || own == Op::first_maximum ? Op::maximum : Op::minimum;
+  const bool in_order = std::ranges::all_of(piece.terms, [](const auto& term) { return term.sums.empty(); });
+  std::optional<ExprId> result;
+  Extent all;
+  for (const auto& term : piece.terms) {
+    const auto one = summand(emitter, cell, term, piece.span, op);
+    result = result ? emitter.apply(in_order ? own : op, {*result, one.node.expr}) : one.node.expr;
+    all = all.with(one.node);
+  }
+  emitter.note(std::string(operators::info(op).space_name));
+  return {*result, all};
+}
+
 TileSystem::Total TileSystem::piece(Emitter& emitter, const Cell& cell, const TilePiece& piece) {
+  if (is_among_all(piece.function)) return among_all(emitter, cell, piece);
   auto terms = piece.terms;
   const auto divisors = piece.function ? std::vector<TileFactor>{} : take_common_divisors(terms);
   auto [expr, extent] = total(emitter, cell, terms, piece.span);
@@ -229,7 +249,7 @@ TileSystem::Total TileSystem::piece(Emitter& emitter, const Cell& cell, const Ti
     const auto node = contract(emitter, zeros_, only, cell, piece.span);
     emitter.note("div");
     expr = emitter.apply(Op::divide, {expr, node.expr});
-    if (node.row && (node.column || cell.columns == 1)) extent = Extent::whole;
+    extent = extent.with(node);
   }
   if (const auto& function = piece.function) {
     emitter.note(std::string(operators::info(function->op).space_name));
@@ -244,8 +264,8 @@ TileSystem::Total TileSystem::piece(Emitter& emitter, const Cell& cell, const Ti
 
 /// Operators read tiles: a number becomes one.
 ExprId TileSystem::whole_tile(Emitter& emitter, const Cell& cell, const Total& total, const Span& span) {
-  if (total.extent == Extent::whole || cell.rows * cell.columns == 1) return total.expr;
-  if (total.extent == Extent::part) refuse_part(span);
+  if (total.extent.is_whole(cell)) return total.expr;
+  if (total.extent.is_part(cell)) refuse_part(span);
   const auto rank = cell.tiles.dimensions();
   return emitter.filled(total.expr, cell.tensor, identity_forms(rank, rank));
 }
@@ -271,8 +291,14 @@ void TileSystem::add(std::size_t number, const Cell& cell) {
     }
     if (!joined) groups.push_back(piece);
   }
-  std::optional<ExprId> result;
-  for (const auto& group : groups) {
+  const auto result = masked_sum(emitter, cell, groups, std::nullopt);
+  equation(number, cell, result.value_or(emitter.constant(0)), emitter, span);
+}
+
+std::optional<ExprId> TileSystem::masked_sum(Emitter& emitter, const Cell& cell,
+                                             const std::vector<TilePiece>& pieces,
+                                             std::optional<ExprId> result) {
+  for (const auto& group : pieces) {
     const auto mask = mask_of(group.inner, box_of(cell, 0));
     if (mask == Mask::other || mask == Mask::none)
       refuse(group.span, "its elements are at conditions inside of a tile that keep no triangle of it");
@@ -284,7 +310,7 @@ void TileSystem::add(std::size_t number, const Cell& cell) {
     expr = emitter.masked(expr, mask, cell.tensor, identity_forms(rank, rank), cell.tiles);
     result = result ? emitter.apply(Op::add, {*result, expr}) : expr;
   }
-  equation(number, cell, result.value_or(emitter.constant(0)), emitter, span);
+  return result;
 }
 
 ExprId TileSystem::bound(Emitter& emitter, const Match& match, Role role) {
@@ -323,8 +349,9 @@ ExprId TileSystem::solved(Emitter& emitter, const Match& match, ExprId residual)
           operators::lower | operators::right_side | operators::transpose_a | operators::unit_diagonal;
       const auto product =
           emitter.apply(Op::solve_triangular, {bound(emitter, match, Role::matrix), residual}, flags);
-      const auto scale = emitter.apply(Op::transpose, {bound(emitter, match, Role::scale)});
-      return emitter.apply(Op::divide, {product, scale});
+      const auto scale = bound(emitter, match, Role::scale);
+      const bool row = emitter.at(match.tiles.at(Role::scale).tensor).shape.size() > 1;
+      return emitter.apply(Op::divide, {product, row ? scale : emitter.apply(Op::transpose, {scale})});
     }
     case Recipe::cholesky:
     case Recipe::lu_packed:
@@ -347,9 +374,12 @@ void TileSystem::add(std::size_t number, const Component& component, const Match
   Emitter emitter(tiles_, masks_, span);
   const bool inverse = match.definition.recipe == Recipe::inverse;
   check_ends(emitter, cell, match);
-  auto expr = inverse ? solved(emitter, match, {})
-                      : solved(emitter, match,
-                               whole_tile(emitter, cell, total(emitter, cell, match.residual, span), span));
+  ExprId residual{};
+  if (!inverse) {
+    residual = whole_tile(emitter, cell, total(emitter, cell, match.residual, span), span);
+    residual = *masked_sum(emitter, cell, match.apart, residual);
+  }
+  auto expr = solved(emitter, match, residual);
   if (match.kept) expr = with_kept(emitter, cell, *match.kept, expr);
   if (!other) {
     equation(number, cell, expr, emitter, span);
@@ -367,7 +397,7 @@ ExprId TileSystem::with_kept(Emitter& emitter, const Cell& cell, const TilePiece
   auto whole = kept;
   whole.terms = std::move(*terms);
   const auto [rest, extent] = piece(emitter, cell, whole);
-  if (extent == Extent::part) refuse_part(kept.span);
+  if (extent.is_part(cell)) refuse_part(kept.span);
   const auto rank = cell.tiles.dimensions();
   return emitter.chosen(mask, rest, expr, cell.tensor, identity_forms(rank, rank), cell.tiles);
 }
@@ -393,8 +423,7 @@ void TileSystem::factored(Emitter& emitter, std::size_t number, const Component&
   const bool result_first = first == cell.tensor;
   const auto part = [&](std::size_t of, const Cell& target, const std::vector<poly::Affine>& index,
                         Role role) {
-    equation(of, target, factor_of(emitter, match.definition, role, both, index, target.tiles), emitter,
-             span);
+    equation(of, target, factor_of(emitter, match.definition, role, both, index, target), emitter, span);
   };
   part(number, cell, identity_forms(rank, rank), result_first ? Role::result : Role::second);
   part(other, other_cell, back_to(cell, component.other_tile, span),

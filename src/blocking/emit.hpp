@@ -34,26 +34,42 @@ class TileSystem {
     recurrence::EquationId equation;
   };
 
-  /// The part of a tile that an expression has: one number for all elements, a row or column for all, or each element.
-  enum class Extent : std::uint8_t { number, part, whole };
+  /// The axes of a tile along which an expression has elements: with none it is one number for all.
+  struct Extent {
+    bool rows = false, columns = false;
+    [[nodiscard]] Extent with(const TileNode& node) const {
+      return {rows || node.row, columns || node.column};
+    }
+    [[nodiscard]] bool is_whole(const Cell& cell) const {
+      return (rows || cell.rows == 1) && (columns || cell.columns == 1);
+    }
+    [[nodiscard]] bool is_part(const Cell& cell) const { return (rows || columns) && !is_whole(cell); }
+  };
   struct Total {
     recurrence::ExprId expr;
-    Extent extent = Extent::number;
+    Extent extent;
   };
   struct Summand {
     TileTerm term;
     TileNode node;
     std::size_t ranges;  ///< Of its sums, those over tiles.
-    Extent extent;
+    bool whole;          ///< An element for each of the tile's.
     /// All tiles have it: where some have none it is a number there, whatever is added to it.
     bool everywhere;
   };
 
-  Summand summand(Emitter& emitter, const Cell& cell, TileTerm term, const Span& span);
+  Summand summand(Emitter& emitter, const Cell& cell, TileTerm term, const Span& span,
+                  operators::Op op = operators::Op::add);
+  /// The greatest or least of all.
+  Total among_all(Emitter& emitter, const Cell& cell, const TilePiece& piece);
   Total total(Emitter& emitter, const Cell& cell, const std::vector<TileTerm>& terms, const Span& span);
   static recurrence::ExprId whole_tile(Emitter& emitter, const Cell& cell, const Total& total,
                                        const Span& span);
   Total piece(Emitter& emitter, const Cell& cell, const TilePiece& piece);
+  /// The sum of `result`, if there is one, and of pieces, each with zeros elsewhere.
+  std::optional<recurrence::ExprId> masked_sum(Emitter& emitter, const Cell& cell,
+                                               const std::vector<TilePiece>& pieces,
+                                               std::optional<recurrence::ExprId> result);
   recurrence::ExprId with_kept(Emitter& emitter, const Cell& cell, const TilePiece& kept,
                                recurrence::ExprId expr);
   recurrence::ExprId bound(Emitter& emitter, const Match& match, Role role);

@@ -186,7 +186,7 @@ bool same_element(const NormalForm& form, const poly::Set& points, const Factor&
   return is_copy(a, b) || is_copy(b, a);
 }
 
-void join_pieces(const System&, NormalForm& form, TensorId tensor) {
+void join_pieces(NormalForm& form, TensorId tensor) {
   auto& pieces = form.pieces[tensor.index()];
   for (auto& piece : pieces) {
     while (join_terms(form, piece.terms, piece.points.dimensions())) {

@@ -1,6 +1,7 @@
 #include "match.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include <cyclotron/support/error.hpp>
 
@@ -46,7 +47,7 @@ class Matcher {
       std::size_t p = 0;
       while (p < cell.pieces.size() && (used[number][p] || !(cell.pieces[p].inner == points))) ++p;
       if (p == cell.pieces.size()) {
-        if (is_zero(piece) && is_free(cell, points)) continue;
+        if (is_number(piece) && is_free(cell, points)) continue;
         return std::nullopt;
       }
       used[number][p] = true;
@@ -63,17 +64,16 @@ class Matcher {
       if (std::ranges::find(flags, false) != flags.end()) return std::nullopt;
     }
     if (!any || !binds_all()) return std::nullopt;
-    auto residual = merge(anchor_, residuals);
-    if (!residual) return std::nullopt;
-    found_.residual = std::move(*residual);
+    std::tie(found_.residual, found_.apart) = common_terms(anchor_, residuals);
     found_.definition = definition_;
     return std::move(found_);
   }
 
  private:
-  static bool is_zero(const DefinedPiece& piece) {
-    return !piece.residual && piece.constant == 0 && piece.terms.empty();
+  static bool is_number(const DefinedPiece& piece) {
+    return !piece.residual && piece.terms.empty() && piece.divisors.empty();
   }
+  static bool is_zero(const DefinedPiece& piece) { return is_number(piece) && piece.constant == 0; }
   /// Tells whether the tiles of all factors are known: of tiles of one row or column, sums that hold some are empty.
   [[nodiscard]] bool binds_all() const {
     const auto bound = [&](const DefinedFactor& factor) { return found_.tiles.contains(factor.role); };
@@ -133,7 +133,7 @@ class Matcher {
     return std::ranges::all_of(definition_.pieces, [&](const DefinedPiece& piece) {
       if (piece.result != role || is_zero(piece)) return true;
       const auto points = where_holds(box_of(cell, 0), piece.where);
-      return points.is_empty() ||
+      return points.is_empty() || (is_number(piece) && is_free(cell, points)) ||
              std::ranges::any_of(cell.pieces, [&](const TilePiece& own) { return own.inner == points; });
     });
   }
@@ -222,9 +222,14 @@ class Matcher {
     if (variables != 3 && (wanted.row.coefficients[2] != 0 || wanted.column.coefficients[2] != 0))
       return false;
     if (variables > 3) return false;
-    if (!equal_on(term.inner, factor.row, in_term(wanted.row, variables)) ||
-        !equal_on(term.inner, factor.column, in_term(wanted.column, variables)))
-      return false;
+    const auto at = [&](const poly::Affine& row, const poly::Affine& column) {
+      return equal_on(term.inner, row, in_term(wanted.row, variables)) &&
+             equal_on(term.inner, column, in_term(wanted.column, variables));
+    };
+    // A vector may be one row of a matrix.
+    const bool is_vector =
+        wanted.role == Role::scale || (wanted.role == Role::second && definition_.one_column);
+    if (!at(factor.row, factor.column) && !(is_vector && at(factor.column, factor.row))) return false;
     if (result) return found_.tiles.at(wanted.role).tensor == factor.tensor;
     const auto forms = forms_of_tile(term, factor.tile);
     if (!forms) return false;
@@ -342,6 +347,33 @@ std::optional<std::vector<TileTerm>> merge(const Cell& cell, const std::vector<T
       return terms;
   }
   return std::nullopt;
+}
+
+std::pair<std::vector<TileTerm>, std::vector<TilePiece>> common_terms(const Cell& cell,
+                                                                      const std::vector<TilePiece>& pieces) {
+  std::pair<std::vector<TileTerm>, std::vector<TilePiece>> best;
+  for (const auto& candidate : pieces) {
+    auto left = pieces;
+    std::vector<TileTerm> common;
+    for (auto& term : relaxed(cell, candidate)) {
+      std::vector<std::size_t> places;
+      for (const auto& piece : left) {
+        const auto here = term.inner.intersect(insert_coordinates(piece.inner, 2, term.sums.size()));
+        const auto found = std::ranges::find_if(piece.terms, [&](const TileTerm& other) {
+          return same_tile_term(term, other) && here == other.inner;
+        });
+        if (found == piece.terms.end()) break;
+        places.push_back(static_cast<std::size_t>(found - piece.terms.begin()));
+      }
+      if (places.size() < left.size()) continue;
+      for (std::size_t p = 0; p < left.size(); ++p)
+        left[p].terms.erase(left[p].terms.begin() + static_cast<std::ptrdiff_t>(places[p]));
+      common.push_back(std::move(term));
+    }
+    if (common.size() >= best.first.size()) best = {std::move(common), std::move(left)};
+  }
+  std::erase_if(best.second, [](const TilePiece& piece) { return piece.terms.empty(); });
+  return best;
 }
 
 std::optional<Match> match(const System& system, const Component& component) {

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "definitions.hpp"
@@ -21,6 +22,7 @@ struct Match {
   Definition definition;
   std::map<Role, BoundTile> tiles;
   std::vector<TileTerm> residual;  ///< Its terms, on all rows and columns.
+  std::vector<TilePiece> apart;    ///< More terms on some of them.
   std::optional<TilePiece> kept =
       std::nullopt;  ///< In the place of the definition's zeros, from finished tiles.
 };
@@ -38,6 +40,10 @@ struct Component {
 /// be any; the list holds on their union.
 [[nodiscard]] std::optional<std::vector<TileTerm>> merge(const Cell& cell,
                                                          const std::vector<TilePiece>& pieces);
+
+/// The terms that are right for all of the pieces, and these without them, where they have others.
+[[nodiscard]] std::pair<std::vector<TileTerm>, std::vector<TilePiece>> common_terms(
+    const Cell& cell, const std::vector<TilePiece>& pieces);
 
 /// All rows and columns of a tile, and `sums` free coordinates after them.
 [[nodiscard]] poly::Set box_of(const Cell& cell, std::size_t sums);

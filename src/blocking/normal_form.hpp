@@ -18,6 +18,7 @@ struct Factor {
   std::vector<poly::Affine> index;
   bool inverse = false;
   bool conjugate = false;
+  bool operator==(const Factor&) const = default;
 };
 
 /// coefficient * product of factors, summed over the last coordinates of `points`; the first are the element's.
@@ -28,11 +29,13 @@ struct Term {
   poly::Set points;
 };
 
-/// An elementwise operator of one operand, or of one and a number.
+/// An elementwise operator of one operand, or of one and a number; or the greatest or least of all values of all terms, which
+/// are one element each, or a number.
 struct Function {
   operators::Op op = operators::Op::sqrt;
   std::optional<Number> number = std::nullopt;
   bool number_first = false;
+  bool among_all = false;
   bool operator==(const Function&) const = default;
 };
 
@@ -50,8 +53,14 @@ struct Piece {
   std::vector<std::string> names;  ///< Of the element's coordinates: the kernel's indices.
 };
 
+[[nodiscard]] inline bool is_among_all(const std::optional<Function>& function) {
+  return function && function->among_all;
+}
+
 /// All tensors, of which inputs have no pieces. Pieces of a tensor are disjoint.
 struct NormalForm {
+  System
+      system;  ///< With local tensors for functions inside of equations, and for sums in products and divisors.
   std::vector<std::vector<Piece>> pieces;  ///< By tensor.
 };
 
@@ -60,7 +69,11 @@ struct NormalForm {
   return system.at(tensor).shape.size();
 }
 
-/// The equations as sums of products over the elements that they assign.
+/// The most axes that a tensor for a part of an equation may have: those of inputs and outputs, or of matrices.
+[[nodiscard]] std::size_t most_axes(const System& system);
+
+/// The equations as sums of products over the elements that they assign, or functions of such; functions of parts of an
+/// equation are tensors of their own.
 /// Requires: verify(system). Throws LegalityError CYC231 where an expression is none, or a tensor is in tiles.
 [[nodiscard]] NormalForm to_normal_form(const System& system, const poly::Context& context);
 

@@ -11,18 +11,6 @@ namespace cyclotron::blocking {
 
 namespace {
 
-std::vector<poly::Affine> substituted(const std::vector<poly::Affine>& index,
-                                      const std::vector<poly::Affine>& forms, std::size_t variables) {
-  std::vector<poly::Affine> result;
-  for (const auto& form : index) result.push_back(poly::substitute(form, forms, variables));
-  return result;
-}
-
-void substitute_in(Term& term, const std::vector<poly::Affine>& forms, std::size_t variables) {
-  for (auto& factor : term.factors) factor.index = substituted(factor.index, forms, variables);
-  term.points = term.points.preimage(forms, variables);
-}
-
 /// The element that a piece is a copy of, if it is one.
 const Factor* copied(const Piece& piece) {
   if (piece.function || piece.terms.size() != 1) return nullptr;
@@ -46,24 +34,6 @@ struct Copy {
   std::vector<poly::Affine> back;
   poly::Set held;  ///< The source's elements.
 };
-
-/// The coordinates of points in terms of these forms of them; those that the forms do not tell are fixed by the set.
-std::optional<std::vector<poly::Affine>> element_of_source(const poly::Set& points,
-                                                           const std::vector<poly::Affine>& index) {
-  const auto rank = points.dimensions();
-  auto forms = index;
-  for (std::size_t d = 0; d < rank; ++d) {
-    if (std::ranges::any_of(index, [d](const auto& form) { return form.coefficients[d] != 0; })) continue;
-    const auto value = points.equality_for(d);
-    if (!value) return std::nullopt;
-    forms.push_back(poly::variable(rank, d) - *value);  // 0 at all points
-  }
-  auto back = poly::left_inverse(forms, rank);
-  if (!back) return std::nullopt;
-  auto onto = identity_forms(index.size(), index.size());
-  onto.resize(forms.size(), poly::constant(index.size(), 0));
-  return substituted(*back, onto, index.size());
-}
 
 std::vector<Copy> copies_in(const System& system, const NormalForm& form, TensorId result) {
   std::vector<Copy> copies;
@@ -140,13 +110,6 @@ void forward_copies(const System& system, NormalForm& form) {
   }
 }
 
-/// A step of an accumulator: the coordinate along which it goes on, from the element before (-1) or after (1).
-struct Step {
-  std::size_t coordinate = 0;
-  std::int64_t offset = 0;
-  bool operator==(const Step&) const = default;
-};
-
 /// The value of a form that has one at all points: 0, 1 or -1 where it is no constant.
 std::optional<std::int64_t> distance(const poly::Set& points, const poly::Affine& form) {
   if (poly::is_constant(form)) return form.constant;
@@ -156,27 +119,23 @@ std::optional<std::int64_t> distance(const poly::Set& points, const poly::Affine
   return std::nullopt;
 }
 
-std::optional<Step> step_of(const Term& term, TensorId tensor, std::size_t rank) {
-  if (term.coefficient != 1 || !term.sums.empty() || term.factors.size() != 1) return std::nullopt;
-  const auto& factor = term.factors.front();
-  if (factor.tensor != tensor || factor.inverse || factor.conjugate) return std::nullopt;
-  std::optional<Step> step;
-  for (std::size_t d = 0; d < rank; ++d) {
-    const auto difference = distance(term.points, factor.index[d] - poly::variable(rank, d));
-    if (!difference) return std::nullopt;
-    if (*difference == 0) continue;
-    if (step || std::abs(*difference) != 1) return std::nullopt;
-    step = Step{d, *difference};
-  }
-  return step;
-}
-
 /// An accumulator's pieces: those that go on from the element before, without the term that says so, and the rest.
 struct Chain {
   Step step;
+  std::optional<Function>
+      function;  ///< Of all that is on the way: none of sums, or which of them all is meant.
   std::vector<Piece> steps;
   std::vector<Piece> bases;
 };
+
+/// Tells whether a piece is one element or number, or the function of such that a chain is.
+bool starts(const Piece& piece, const std::optional<Function>& function) {
+  if (piece.function || !is_among_all(function)) return piece.function == function;
+  if (piece.terms.empty()) return true;
+  const auto& term = piece.terms.front();
+  return piece.terms.size() == 1 && term.sums.empty() &&
+         (term.factors.empty() || (copied(piece) != nullptr && piece.points.is_subset(term.points)));
+}
 
 /// Tells whether all that a piece reads of a tensor is an element that it adds to: the end of another chain.
 bool goes_on_at_most(const Piece& piece, TensorId tensor) {
@@ -199,9 +158,10 @@ std::optional<Chain> chain_of(const std::vector<Piece>& pieces, TensorId tensor,
     if (!reads(piece, tensor)) continue;
     for (const auto& term : piece.terms) {
       const auto step = step_of(term, tensor, rank);
-      if (!step || piece.function || !piece.points.is_subset(term.points)) continue;
-      if (chain && !(chain->step == *step)) return std::nullopt;
-      chain = Chain{*step, {}, {}};
+      if (!step || (piece.function && !is_among_all(piece.function)) || !piece.points.is_subset(term.points))
+        continue;
+      if (chain && !(chain->step == *step && chain->function == piece.function)) return std::nullopt;
+      chain = Chain{*step, piece.function, {}, {}};
     }
   }
   if (!chain) return std::nullopt;
@@ -212,6 +172,8 @@ std::optional<Chain> chain_of(const std::vector<Piece>& pieces, TensorId tensor,
     if (rest.terms.size() + 1 < piece.terms.size()) return std::nullopt;
     const bool steps = rest.terms.size() + 1 == piece.terms.size();
     if (!steps && rest.terms.size() != piece.terms.size()) return std::nullopt;
+    if (steps ? piece.function != chain->function : !starts(piece, chain->function)) return std::nullopt;
+    if (rest.terms.empty() && is_among_all(chain->function)) rest.terms.push_back({0, {}, {}, rest.points});
     (steps ? chain->steps : chain->bases).push_back(std::move(rest));
   }
   return chain;
@@ -273,7 +235,7 @@ class Closer {
   }
 
   [[nodiscard]] Piece closed(const Piece& base, const poly::Map::Piece& start) const {
-    Piece piece{start.domain, {}, base.function, chain_.steps.front().span, chain_.steps.front().names};
+    Piece piece{start.domain, {}, chain_.function, chain_.steps.front().span, chain_.steps.front().names};
     auto onto = identity_forms(rank_, rank_);
     onto[chain_.step.coordinate] = start.forms.front();
     for (const auto& term : base.terms) {
@@ -357,9 +319,7 @@ std::optional<std::vector<std::int64_t>> diagonal_step(const std::vector<Piece>&
 std::optional<std::vector<Piece>> added_up(const std::vector<Piece>& pieces, TensorId tensor,
                                            std::size_t rank) {
   auto chain = chain_of(pieces, tensor, rank);
-  if (!chain ||
-      std::ranges::any_of(chain->bases, [](const Piece& piece) { return piece.function.has_value(); }))
-    return std::nullopt;
+  if (!chain) return std::nullopt;
   return Closer(std::move(*chain), rank).run();
 }
 
@@ -382,15 +342,49 @@ std::optional<std::vector<Piece>> added_up_askew(const std::vector<Piece>& piece
   return in_coordinates(std::move(*closed), tensor, new_of_old, old_of_new);
 }
 
+/// Leaves of a local tensor what is read of it.
+bool drop_unread_elements(NormalForm& form, TensorId tensor) {
+  std::optional<poly::Set> read;
+  for (const auto& pieces : form.pieces) {
+    for (const auto& piece : pieces) {
+      for (const auto& term : piece.terms) {
+        for (const auto& factor : term.factors) {
+          if (factor.tensor != tensor) continue;
+          const auto elements = term.points.image(factor.index);
+          read = read ? read->unite(elements) : elements;
+        }
+      }
+    }
+  }
+  if (!read) return false;
+  bool changed = false;
+  const auto wanted = read->coalesce();
+  for (auto& piece : form.pieces[tensor.index()]) {
+    if (piece.points.is_subset(wanted)) continue;
+    changed = true;
+    piece.points = piece.points.intersect(wanted).coalesce();
+    for (auto& term : piece.terms)
+      term.points =
+          term.points.intersect(insert_coordinates(piece.points, wanted.dimensions(), term.sums.size()));
+    std::erase_if(piece.terms, [](const Term& term) { return term.points.is_empty(); });
+  }
+  std::erase_if(form.pieces[tensor.index()], [](const Piece& piece) { return piece.points.is_empty(); });
+  return changed;
+}
+
 bool close_chains(const System& system, NormalForm& form) {
   bool changed = false;
   for (std::size_t t = 0; t < form.pieces.size(); ++t) {
     if (system.tensors[t].role != recurrence::Role::local || form.pieces[t].empty()) continue;
     const auto rank = rank_of(system, TensorId(t));
+    // Of several versions each would be added up from the first on.
+    const auto chain = chain_of(form.pieces[t], TensorId(t), rank);
+    if (chain && !reads_one_version(form, TensorId(t), chain->step)) continue;
     auto pieces = added_up(form.pieces[t], TensorId(t), rank);
     if (!pieces) pieces = added_up_askew(form.pieces[t], TensorId(t), rank);
     if (!pieces) continue;
     form.pieces[t] = std::move(*pieces);
+    drop_unread_elements(form, TensorId(t));
     changed = true;
   }
   return changed;
@@ -401,32 +395,9 @@ bool drop_unread_elements(const System& system, NormalForm& form) {
   bool changed = false;
   for (std::size_t t = 0; t < form.pieces.size(); ++t) {
     const TensorId tensor(t);
-    if (system.tensors[t].role != recurrence::Role::local ||
-        std::ranges::none_of(form.pieces[t], [&](const Piece& piece) { return reads(piece, tensor); }))
-      continue;
-    std::optional<poly::Set> read;
-    for (const auto& pieces : form.pieces) {
-      for (const auto& piece : pieces) {
-        for (const auto& term : piece.terms) {
-          for (const auto& factor : term.factors) {
-            if (factor.tensor != tensor) continue;
-            const auto elements = term.points.image(factor.index);
-            read = read ? read->unite(elements) : elements;
-          }
-        }
-      }
-    }
-    const auto wanted = read->coalesce();
-    for (auto& piece : form.pieces[t]) {
-      if (piece.points.is_subset(wanted)) continue;
-      changed = true;
-      piece.points = piece.points.intersect(wanted).coalesce();
-      for (auto& term : piece.terms)
-        term.points =
-            term.points.intersect(insert_coordinates(piece.points, wanted.dimensions(), term.sums.size()));
-      std::erase_if(piece.terms, [](const Term& term) { return term.points.is_empty(); });
-    }
-    std::erase_if(form.pieces[t], [](const Piece& piece) { return piece.points.is_empty(); });
+    if (system.tensors[t].role == recurrence::Role::local &&
+        std::ranges::any_of(form.pieces[t], [&](const Piece& piece) { return reads(piece, tensor); }))
+      changed = drop_unread_elements(form, tensor) || changed;
   }
   return changed;
 }
@@ -466,29 +437,91 @@ std::vector<Term> replaced(const Term& term, std::size_t number, const Piece& so
   return result;
 }
 
-/// Tells whether a local tensor can stand for what it is where this term reads it, without more work.
+/// Tells whether all that reads a tensor reads other elements of it, each once.
+bool is_read_once(const NormalForm& form, TensorId tensor) {
+  std::optional<poly::Set> read;
+  for (const auto& pieces : form.pieces) {
+    for (const auto& piece : pieces) {
+      for (const auto& term : piece.terms) {
+        for (const auto& factor : term.factors) {
+          if (factor.tensor != tensor) continue;
+          const auto elements = term.points.image(factor.index);
+          if (!poly::Map::function(term.points, factor.index).is_injective() ||
+              (read && !read->intersect(elements).is_empty()))
+            return false;
+          read = read ? read->unite(elements) : elements;
+        }
+      }
+    }
+  }
+  return true;
+}
+
+/// Tells whether a tensor is sums that each stand for one element of another, and will.
+bool is_accumulator(const NormalForm& form, TensorId tensor) {
+  const auto& pieces = form.pieces[tensor.index()];
+  const auto sums = [](const Piece& piece) {
+    return std::ranges::any_of(piece.terms, [](const Term& term) { return !term.sums.empty(); });
+  };
+  return form.system.at(tensor).role == recurrence::Role::local && std::ranges::any_of(pieces, sums) &&
+         std::ranges::none_of(pieces,
+                              [&](const Piece& piece) { return piece.function || reads(piece, tensor); }) &&
+         is_read_once(form, tensor);
+}
+
+/// Tells whether a local tensor can stand for what it is where this term reads it, without more work. Sums in products
+/// stay sums, as in the text.
 bool may_replace(const NormalForm& form, TensorId tensor, const Term& reader, const Factor& factor) {
   const auto& pieces = form.pieces[tensor.index()];
+  const auto multiplied =
+      std::ranges::count_if(reader.factors, [](const Factor& other) { return !other.inverse; });
+  const bool in_product = multiplied > 1 && factor.index.size() <= most_axes(form.system);
   for (const auto& piece : pieces) {
-    if (piece.function || reads(piece, tensor)) return false;
+    // What it reads comes first: it may be read by itself then.
+    if (std::ranges::any_of(piece.terms, [&](const Term& term) {
+          return term.sums.empty() && std::ranges::any_of(term.factors, [&](const Factor& other) {
+                   return is_accumulator(form, other.tensor);
+                 });
+        }))
+      return false;
+    if (piece.function || reads(piece, tensor) || (in_product && piece.terms.size() > 1)) return false;
     if (factor.inverse && (piece.terms.size() != 1 || !piece.terms.front().sums.empty())) return false;
     const bool sums = std::ranges::any_of(piece.terms, [](const Term& term) { return !term.sums.empty(); });
-    if (sums && !reader.sums.empty()) return false;
+    if (sums && (!reader.sums.empty() || !is_read_once(form, tensor))) return false;
   }
   return !pieces.empty();
+}
+
+/// The greater or less of an element and a number, as a function of the element, which may be any sum then.
+void clip(const System& system, const NormalForm& form, Piece& piece) {
+  if (!is_among_all(piece.function) || piece.terms.size() != 2) return;
+  const std::size_t number = piece.terms[0].factors.empty() ? 0 : 1;
+  const auto &value = piece.terms[number], &term = piece.terms[1 - number];
+  if (!value.factors.empty() || !value.sums.empty() || term.factors.size() != 1 || !term.sums.empty() ||
+      !piece.points.is_subset(value.points) || !piece.points.is_subset(term.points))
+    return;
+  const auto& factor = term.factors.front();
+  if (system.at(factor.tensor).role != recurrence::Role::local ||
+      !may_replace(form, factor.tensor, term, factor))
+    return;
+  piece.function = Function{piece.function->op, Number{value.coefficient}, number == 0};
+  piece.terms = {term};
 }
 
 bool inline_locals(const System& system, NormalForm& form) {
   bool changed = false;
   for (auto& pieces : form.pieces) {
     for (auto& piece : pieces) {
+      clip(system, form, piece);
       std::vector<Term> terms;
       for (const auto& term : piece.terms) {
         std::size_t number = 0;
         for (; number < term.factors.size(); ++number) {
           const auto& factor = term.factors[number];
           if (system.at(factor.tensor).role == recurrence::Role::local &&
-              may_replace(form, factor.tensor, term, factor))
+              may_replace(form, factor.tensor, term, factor) &&
+              (!is_among_all(piece.function) ||
+               std::ranges::all_of(form.pieces[factor.tensor.index()], copied)))
             break;
         }
         if (number == term.factors.size()) {
@@ -558,23 +591,102 @@ void count_by_subscript(Term& term, std::size_t rank) {
   }
 }
 
+/// Leaves out sums over what a term does not depend on: as multiples, or of equal values among which one is greatest as one.
+void leave_out_unused_sums(Term& term, std::size_t rank, bool adds) {
+  for (auto v = term.points.dimensions(); v-- > rank;) {
+    const bool used = std::ranges::any_of(term.factors, [v](const Factor& factor) {
+      return std::ranges::any_of(factor.index, [v](const auto& form) { return form.coefficients[v] != 0; });
+    });
+    const auto first = term.points.minimum(v), last = term.points.maximum(v);
+    if (used || !first || !last) continue;
+    const auto variables = term.points.dimensions();
+    std::vector<std::size_t> others;
+    for (std::size_t w = 0; w < variables; ++w) {
+      if (w != v) others.push_back(w);
+    }
+    const auto left = term.points.project(others);
+    const auto at = poly::variable(variables, v);
+    const auto all = insert_coordinates(left, v, 1)
+                         .intersect({at - poly::constant(variables, *first), false})
+                         .intersect({poly::constant(variables, *last) - at, false});
+    if (!(all == term.points)) continue;
+    if (adds) term.coefficient *= static_cast<double>(*last - *first + 1);
+    term.sums.erase(term.sums.begin() + static_cast<std::ptrdiff_t>(v - rank));
+    term.points = left;
+    for (auto& factor : term.factors) {
+      for (auto& form : factor.index)
+        form.coefficients.erase(form.coefficients.begin() + static_cast<std::ptrdiff_t>(v));
+    }
+  }
+}
+
 }  // namespace
 
-NormalForm simplify(const System& system, NormalForm form) {
+std::vector<poly::Affine> substituted(const std::vector<poly::Affine>& index,
+                                      const std::vector<poly::Affine>& forms, std::size_t variables) {
+  std::vector<poly::Affine> result;
+  for (const auto& form : index) result.push_back(poly::substitute(form, forms, variables));
+  return result;
+}
+
+std::optional<std::vector<poly::Affine>> element_of_source(const poly::Set& points,
+                                                           const std::vector<poly::Affine>& index) {
+  const auto rank = points.dimensions();
+  auto forms = index;
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (std::ranges::any_of(index, [d](const auto& form) { return form.coefficients[d] != 0; })) continue;
+    const auto value = points.equality_for(d);
+    if (!value) return std::nullopt;
+    forms.push_back(poly::variable(rank, d) - *value);  // 0 at all points
+  }
+  auto back = poly::left_inverse(forms, rank);
+  if (!back) return std::nullopt;
+  auto onto = identity_forms(index.size(), index.size());
+  onto.resize(forms.size(), poly::constant(index.size(), 0));
+  return substituted(*back, onto, index.size());
+}
+
+void substitute_in(Term& term, const std::vector<poly::Affine>& forms, std::size_t variables) {
+  for (auto& factor : term.factors) factor.index = substituted(factor.index, forms, variables);
+  term.points = term.points.preimage(forms, variables);
+}
+
+std::optional<Step> step_of(const Term& term, TensorId tensor, std::size_t rank) {
+  if (term.coefficient != 1 || !term.sums.empty() || term.factors.size() != 1) return std::nullopt;
+  const auto& factor = term.factors.front();
+  if (factor.tensor != tensor || factor.inverse || factor.conjugate) return std::nullopt;
+  std::optional<Step> step;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const auto difference = distance(term.points, factor.index[d] - poly::variable(rank, d));
+    if (!difference) return std::nullopt;
+    if (*difference == 0) continue;
+    if (step || std::abs(*difference) != 1) return std::nullopt;
+    step = Step{d, *difference};
+  }
+  return step;
+}
+
+NormalForm simplify(NormalForm form) {
+  const auto& system = form.system;
   for (int round = 0; round < 8; ++round) {
     forward_copies(system, form);
     const bool closed = close_chains(system, form);
     const bool replaced = inline_locals(system, form);
     drop_unread(system, form);
     const bool dropped = drop_unread_elements(system, form);
-    if (!closed && !replaced && !dropped) break;
+    const bool versions = drop_coordinates(form);
+    if (!closed && !replaced && !dropped && !versions) break;
   }
+  join_parts(form);
   for (std::size_t t = 0; t < form.pieces.size(); ++t) {
     for (auto& piece : form.pieces[t]) {
       std::erase_if(piece.terms, [](const Term& term) { return term.points.is_empty(); });
-      for (auto& term : piece.terms) count_by_subscript(term, piece.points.dimensions());
+      for (auto& term : piece.terms) {
+        count_by_subscript(term, piece.points.dimensions());
+        leave_out_unused_sums(term, piece.points.dimensions(), !is_among_all(piece.function));
+      }
     }
-    join_pieces(system, form, TensorId(t));
+    join_pieces(form, TensorId(t));
   }
   return form;
 }

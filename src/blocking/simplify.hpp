@@ -1,5 +1,9 @@
 // Normal forms of few tensors: what a loop nest stores on the way becomes the sums that it spells.
 #pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
 #include "normal_form.hpp"
 
 namespace cyclotron::blocking {
@@ -8,10 +12,43 @@ namespace cyclotron::blocking {
 /// in-place texts become left-looking sums), replaces accumulators by what they are, and joins pieces and terms that
 /// one form spells.
 /// Ensures: every element that is left has the value that it had, up to rounding.
-[[nodiscard]] NormalForm simplify(const System& system, NormalForm form);
+[[nodiscard]] NormalForm simplify(NormalForm form);
+
+/// A step of an accumulator: the coordinate along which it goes on, from the element before (-1) or after (1).
+struct Step {
+  std::size_t coordinate = 0;
+  std::int64_t offset = 0;
+  bool operator==(const Step&) const = default;
+};
+
+/// The step that a term is of a tensor's elements, if it is one.
+[[nodiscard]] std::optional<Step> step_of(const Term& term, TensorId tensor, std::size_t rank);
+
+/// The coordinates of points in terms of these forms of them; those that the forms do not tell are fixed by the set.
+[[nodiscard]] std::optional<std::vector<poly::Affine>> element_of_source(
+    const poly::Set& points, const std::vector<poly::Affine>& index);
+
+/// The forms of forms of `variables`.
+[[nodiscard]] std::vector<poly::Affine> substituted(const std::vector<poly::Affine>& index,
+                                                    const std::vector<poly::Affine>& forms,
+                                                    std::size_t variables);
+
+/// Puts forms in the place of a term's coordinates.
+void substitute_in(Term& term, const std::vector<poly::Affine>& forms, std::size_t variables);
+
+/// Tells whether of an array that is changed along a step one version of each element is read, but to change it.
+[[nodiscard]] bool reads_one_version(NormalForm& form, TensorId tensor, const Step& step);
+
+/// Leaves out coordinates of local tensors that the others determine: of versions, of which those that are read are the last.
+/// Returns false where there was none.
+bool drop_coordinates(NormalForm& form);
+
+/// Makes one tensor of local tensors that hold parts of one array of the text, in its subscripts: the diagonal of a factor and
+/// what is below.
+void join_parts(NormalForm& form);
 
 /// Joins the terms of a piece, and pieces of a tensor, that are one form on different points.
-void join_pieces(const System& system, NormalForm& form, TensorId tensor);
+void join_pieces(NormalForm& form, TensorId tensor);
 
 /// Tells whether both factors are the same element at all points: by its name, or as a copy of the other.
 [[nodiscard]] bool same_element(const NormalForm& form, const poly::Set& points, const Factor& a,

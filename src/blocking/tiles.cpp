@@ -19,6 +19,7 @@ namespace cyclotron::blocking {
 namespace {
 
 constexpr std::size_t most_classes = 64;
+constexpr std::int64_t short_axis = 4;    ///< No more elements may be read at one place, and are single then.
 constexpr std::int64_t most_further = 8;  ///< Tiles that a window reaches into, along an axis.
 
 /// Finds the indices and axes that meet.
@@ -128,12 +129,16 @@ class Aligner {
   void require_tiles(const std::map<std::size_t, std::string>& single) {
     for (std::size_t t = 0; t < axes_.size(); ++t) {
       const auto& shape = system_.tensors[t].shape;
-      bool long_axis = false, tiles = false;
+      std::optional<std::string> reason;
+      bool tiles = false;
       for (auto d = shape.size() - std::min<std::size_t>(shape.size(), 2); d < shape.size(); ++d) {
-        long_axis = long_axis || shape[d] > 1;
-        tiles = tiles || (shape[d] > 1 && !single.contains(find(axes_[t][d])));
+        const auto known = single.find(find(axes_[t][d]));
+        tiles = tiles || (shape[d] > 1 && known == single.end());
+        if (shape[d] > (computed_ ? 1 : short_axis) && known != single.end()) reason = known->second;
       }
-      if (long_axis && !tiles && !form_.pieces[t].empty()) refuse(computed_->first, computed_->second);
+      if (!reason || tiles || form_.pieces[t].empty()) continue;
+      if (computed_) refuse(computed_->first, computed_->second);
+      refuse(form_.pieces[t].front().span, *reason + ", so that its tiles are single elements");
     }
   }
 
@@ -158,7 +163,7 @@ class Aligner {
         computed_ = {span,
                      "its windows are not along the rows and columns of tiles, with weights in one tile"};
     }
-    if (computed_) require_tiles(single);
+    require_tiles(single);
     std::set<std::string> used;
     for (auto& [root, item] : classes) {
       item.extent = extent_[root];
@@ -334,7 +339,7 @@ class Cutter {
     auto first = Cell{target, all_tiles(own), names_of(pieces), {}};
     first.rows = rank == 0 ? 1 : own.tile[rank >= 2 ? rank - 2 : 0];
     first.columns = rank >= 2 ? own.tile[rank - 1] : 1;
-    first.vector = rank == 1;
+    first.vector = rank == 1 || (first.rows == 1 && first.columns > 1);
     std::vector<Cell> cells{std::move(first)};
     for (const auto& piece : pieces) {
       std::vector<Cell> refined;

@@ -60,7 +60,7 @@ struct Cell {
   std::vector<std::string> names;
   std::vector<TilePiece> pieces;
   std::int64_t rows = 1, columns = 1;  ///< Of the largest tile.
-  bool vector = false;                 ///< Of a tensor of one axis.
+  bool vector = false;                 ///< Of a tensor of one axis, or of rows in single steps.
 };
 
 /// All tiles of all tensors that are computed.
