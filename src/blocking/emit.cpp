@@ -321,6 +321,7 @@ ExprId TileSystem::bound(Emitter& emitter, const Match& match, Role role) {
 void TileSystem::check_ends(const Emitter& emitter, const Cell& cell, const Match& match) {
   // All other tiles, and both sides of those that are factors, are as long as the rows or the columns that are solved.
   const auto& shape = emitter.at(cell.tensor).shape;
+  if (shape.empty()) return;  // one element, computed from single ones
   const auto& definition = match.definition;
   const bool solves = definition.recipe == Recipe::solve || definition.recipe == Recipe::solve_scaled;
   const bool right =

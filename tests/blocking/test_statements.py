@@ -237,7 +237,7 @@ KERNELS = {name: kernel_of(case[0]) for name, case in CASES.items()}
 @pytest.mark.parametrize("schedule", [cy.Schedule(), None], ids=["one PE", "default"])
 @pytest.mark.parametrize("name", CASES)
 def test_results_are_numpys(name, schedule):
-    for n, m in ((7, 4), (8, 8)):
+    for n, m in ((1, 2), (7, 4), (8, 8)):
         given = CASES[name][1](n, m)
         expected = CASES[name][2](*given)
         for tile in (2, 3, 4, 64):
