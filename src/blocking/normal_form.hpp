@@ -53,6 +53,18 @@ struct Piece {
   std::vector<std::string> names;  ///< Of the element's coordinates: the kernel's indices.
 };
 
+/// Visits all factors: the tensor that is computed, the term, and the factor.
+template <typename Form, typename Visit>
+void each_factor(Form& form, const Visit& visit) {
+  for (std::size_t t = 0; t < form.pieces.size(); ++t) {
+    for (auto& piece : form.pieces[t]) {
+      for (auto& term : piece.terms) {
+        for (auto& factor : term.factors) visit(TensorId(t), term, factor);
+      }
+    }
+  }
+}
+
 [[nodiscard]] inline bool is_among_all(const std::optional<Function>& function) {
   return function && function->among_all;
 }

@@ -345,17 +345,11 @@ std::optional<std::vector<Piece>> added_up_askew(const std::vector<Piece>& piece
 /// Leaves of a local tensor what is read of it.
 bool drop_unread_elements(NormalForm& form, TensorId tensor) {
   std::optional<poly::Set> read;
-  for (const auto& pieces : form.pieces) {
-    for (const auto& piece : pieces) {
-      for (const auto& term : piece.terms) {
-        for (const auto& factor : term.factors) {
-          if (factor.tensor != tensor) continue;
-          const auto elements = term.points.image(factor.index);
-          read = read ? read->unite(elements) : elements;
-        }
-      }
-    }
-  }
+  each_factor(form, [&](TensorId, const Term& term, const Factor& factor) {
+    if (factor.tensor != tensor) return;
+    const auto elements = term.points.image(factor.index);
+    read = read ? read->unite(elements) : elements;
+  });
   if (!read) return false;
   bool changed = false;
   const auto wanted = read->coalesce();
@@ -439,22 +433,16 @@ std::vector<Term> replaced(const Term& term, std::size_t number, const Piece& so
 
 /// Tells whether all that reads a tensor reads other elements of it, each once.
 bool is_read_once(const NormalForm& form, TensorId tensor) {
+  bool once = true;
   std::optional<poly::Set> read;
-  for (const auto& pieces : form.pieces) {
-    for (const auto& piece : pieces) {
-      for (const auto& term : piece.terms) {
-        for (const auto& factor : term.factors) {
-          if (factor.tensor != tensor) continue;
-          const auto elements = term.points.image(factor.index);
-          if (!poly::Map::function(term.points, factor.index).is_injective() ||
-              (read && !read->intersect(elements).is_empty()))
-            return false;
-          read = read ? read->unite(elements) : elements;
-        }
-      }
-    }
-  }
-  return true;
+  each_factor(form, [&](TensorId, const Term& term, const Factor& factor) {
+    if (!once || factor.tensor != tensor) return;
+    const auto elements = term.points.image(factor.index);
+    once = poly::Map::function(term.points, factor.index).is_injective() &&
+           (!read || read->intersect(elements).is_empty());
+    read = read ? read->unite(elements) : elements;
+  });
+  return once;
 }
 
 /// Tells whether a tensor is sums that each stand for one element of another, and will.
@@ -477,7 +465,7 @@ bool may_replace(const NormalForm& form, TensorId tensor, const Term& reader, co
       std::ranges::count_if(reader.factors, [](const Factor& other) { return !other.inverse; });
   const bool in_product = multiplied > 1 && factor.index.size() <= most_axes(form.system);
   for (const auto& piece : pieces) {
-    // What it reads comes first: it may be read by itself then.
+    // The accumulators that it reads are replaced first: it may be read once by then.
     if (std::ranges::any_of(piece.terms, [&](const Term& term) {
           return term.sums.empty() && std::ranges::any_of(term.factors, [&](const Factor& other) {
                    return is_accumulator(form, other.tensor);

@@ -37,7 +37,7 @@ struct Step {
 void substitute_in(Term& term, const std::vector<poly::Affine>& forms, std::size_t variables);
 
 /// Tells whether of an array that is changed along a step one version of each element is read, but to change it.
-[[nodiscard]] bool reads_one_version(NormalForm& form, TensorId tensor, const Step& step);
+[[nodiscard]] bool reads_one_version(const NormalForm& form, TensorId tensor, const Step& step);
 
 /// Leaves out coordinates of local tensors that the others determine: of versions, of which those that are read are the last.
 /// Returns false where there was none.

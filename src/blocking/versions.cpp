@@ -17,17 +17,6 @@ namespace cyclotron::blocking {
 
 namespace {
 
-template <typename Visit>
-void each_factor(NormalForm& form, const Visit& visit) {
-  for (std::size_t t = 0; t < form.pieces.size(); ++t) {
-    for (auto& piece : form.pieces[t]) {
-      for (auto& term : piece.terms) {
-        for (auto& factor : term.factors) visit(TensorId(t), term, factor);
-      }
-    }
-  }
-}
-
 /// The points with one coordinate behind the others.
 poly::Set with_last(const poly::Set& points, std::size_t coordinate) {
   std::vector<std::size_t> order;
@@ -197,7 +186,7 @@ void join_parts(NormalForm& form) {
   }
 }
 
-bool reads_one_version(NormalForm& form, TensorId tensor, const Step& step) {
+bool reads_one_version(const NormalForm& form, TensorId tensor, const Step& step) {
   std::optional<poly::Set> read;
   const auto rank = rank_of(form.system, tensor);
   each_factor(form, [&](TensorId reader, const Term& term, const Factor& factor) {

@@ -403,15 +403,10 @@ class DefaultSearch {
           (is_very_long_ && !choices_.empty() && placement.cycles * far_faster >= best_time()))
         continue;
       ++tried;
-      auto& variant = this->variant(placement.schedule);
-      auto compiled = variant.search.run(placement.schedule, {.most = orders_of_routes(),
-                                                              .prove = false,
-                                                              .way = dataflow::Relays::routed,
-                                                              .orders = schedule::Orders::likely});
-      const bool compiles{compiled};
-      if (!compiles) note_lack(placement, true, variant.search);
-      keep(schedule::Placement(placement), variant, std::move(compiled), true);
-      const auto* other = compiles ? nullptr : reordered(placement, 1);
+      const auto before = choices_.size();
+      const bool is_late = try_order(placement, orders_of_routes(), true) == Obstacle::late_value;
+      const bool compiles = choices_.size() > before;
+      const auto* other = is_late ? reordered(placement, 1) : nullptr;
       if (other != nullptr) try_order(*other, orders_of_routes(), true);
       if (compiles) refused_.erase(refused_.begin() + static_cast<std::ptrdiff_t>(n--));
     }
@@ -451,8 +446,12 @@ class DefaultSearch {
     if (choices_.size() > before) return;
     const bool is_late = try_order(placement, most) == Obstacle::late_value;
     const auto* other = reordered(placement, 1);
-    // Joined at each PE's end, and not at the text's, totals may come in time.
-    if (is_late && other != nullptr && other != first) try_order(*other, std::min(most, orders()));
+    // Joined at each PE's end, and not at the text's, totals may come in time, or let PEs compute at once.
+    const bool is_slow =
+        cost_ < costly_kernel && choices_.size() > before &&
+        static_cast<double>(choices_.back().cycles.value_or(0)) > far_faster * placement.cycles;
+    if ((is_late || is_slow) && other != nullptr && other != first)
+      try_order(*other, std::min(most, orders()));
   }
 
   using Order = std::pair<std::vector<std::string>, std::vector<recurrence::Tree>>;
@@ -584,7 +583,9 @@ class DefaultSearch {
         std::ranges::min_element(lacked_, {}, [&](const Lacked& lacked) { return hope(lacked.placement); });
     if (is_very_long_ || best == lacked_.end()) return;
     const bool on_one_pe = choices_[order_of_choices().front()].pes == 1;
-    if (hope(best->placement) * (on_one_pe ? worth_seconds : much_faster) >= best_time()) return;
+    if ((!on_one_pe && cost_ >= costly_kernel) ||
+        hope(best->placement) * (on_one_pe ? worth_seconds : much_faster) >= best_time())
+      return;
     const poly::EffortBudget budget(on_one_pe ? most_operations_of_long : most_operations_again);
     try_order(schedule::Placement(best->placement), orders(), best->routed);
   }

@@ -24,12 +24,12 @@ namespace {
 /// Number of PEs along an index in space, at most; 0: any number.
 std::int64_t parts_along(const std::string& index, const schedule::Schedule& schedule,
                          const machine::Machine& machine) {
-  const auto fold = std::ranges::find(schedule.folds, index, &schedule::Fold::dimension);
-  if (fold != schedule.folds.end()) return fold->kind == schedule::FoldKind::cyclic ? 0 : fold->parts;
-  const auto dimension = std::ranges::find(schedule.space_indices, index) - schedule.space_indices.begin();
-  const bool limited =
-      machine.grid.size() == schedule.space_indices.size() && dimension < std::ssize(schedule.space_indices);
-  return limited ? machine.grid[static_cast<std::size_t>(dimension)] : 0;
+  const auto& space = schedule.space_indices;
+  const auto dimension = static_cast<std::size_t>(std::ranges::find(space, index) - space.begin());
+  if (dimension == space.size()) return 0;
+  const auto limit = machine.grid.size() == space.size() ? machine.grid[dimension] : 0;
+  const auto fold = schedule::fold_of(schedule, dimension, limit);
+  return fold.kind == schedule::FoldKind::cyclic ? 0 : fold.parts;
 }
 
 }  // namespace

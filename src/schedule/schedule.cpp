@@ -81,13 +81,17 @@ std::int64_t panel_width(const Schedule& schedule, const std::string& index, std
   return (extent + panels->count - 1) / panels->count;
 }
 
+Fold fold_of(const Schedule& schedule, std::size_t dimension, std::int64_t limit) {
+  const auto& name = schedule.space_indices[dimension];
+  const auto asked = std::ranges::find(schedule.folds, name, &Fold::dimension);
+  return asked != schedule.folds.end() ? *asked : Fold{name, FoldKind::block, limit};
+}
+
 std::optional<Folding> folding(const Schedule& schedule, std::size_t dimension, std::int64_t extent,
                                std::int64_t limit) {
-  const auto fold = std::ranges::find(schedule.folds, schedule.space_indices[dimension], &Fold::dimension);
-  const bool asked = fold != schedule.folds.end();
-  const auto parts = asked ? fold->parts : limit;
+  const auto [name, kind, parts] = fold_of(schedule, dimension, limit);
   if (parts <= 0 || extent <= parts) return std::nullopt;
-  if (asked && fold->kind == FoldKind::cyclic && parts > 1) return Folding{FoldKind::cyclic, parts};
+  if (kind == FoldKind::cyclic && parts > 1) return Folding{FoldKind::cyclic, parts};
   return Folding{FoldKind::block, (extent + parts - 1) / parts};
 }
 

@@ -51,6 +51,13 @@ def oscillators(angles, speeds, steps):
 
 
 @cy.kernel
+def chance():
+    """Two rows of long computations: in the text's order PEs wait for the sums of those before."""
+    u = cy.random.uniform(cy.random.key(3), (2, 100))
+    return 4 * cy.mean(u[0] ** 2 + u[1] ** 2 < 1)
+
+
+@cy.kernel
 def largest(x):
     return cy.max(cy.abs(x))
 
@@ -71,6 +78,7 @@ CASES = [
     (nearest, (numbers(18, 3), numbers(20, 3)), 9 * 12, 90),
     (oscillators, (numbers(18), numbers(18), 3), 3 * 9 * 3, 120),
     (largest, (numbers(1000),), 250, 25),
+    (chance, (), 13 * 150, 500),
 ]
 
 

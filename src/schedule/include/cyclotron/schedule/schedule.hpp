@@ -101,8 +101,11 @@ struct Frame {
 [[nodiscard]] std::int64_t panel_width(const Schedule& schedule, const std::string& index,
                                        std::int64_t extent);
 
-/// The fold of a grid dimension with that many values on at most so many PEs (0: any number), if it is folded: in blocks
-/// of so many neighbours, or that many PEs in turn.
+/// The fold of a grid dimension that may have so many PEs (0: any number): the one that is asked for, or blocks on these.
+[[nodiscard]] Fold fold_of(const Schedule& schedule, std::size_t dimension, std::int64_t limit);
+
+/// The fold of a grid dimension with that many values, if it is folded: in blocks of so many neighbours, or that many PEs
+/// in turn.
 struct Folding {
   FoldKind kind = FoldKind::block;
   std::int64_t divisor = 1;
