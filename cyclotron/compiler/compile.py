@@ -15,6 +15,7 @@ from cyclotron.compiler.defaults import Placements, Workers, tile_lengths, unlim
 from cyclotron.compiler.deferred import deferred, store_program
 from cyclotron.compiler.dump import Dump
 from cyclotron.compiler.performance import performance_warnings
+from cyclotron.compiler.ports import check_ports
 from cyclotron.compiler.program import Program, require_machine
 from cyclotron.compiler.recurrences import Recurrences, recurrences_of
 from cyclotron.language import Kernel
@@ -162,9 +163,9 @@ def _placements_of(kernel: Kernel, recurrences: Recurrences) -> Placements[Progr
     return Placements(recurrences, functools.partial(_compile, kernel, recurrences, quiet=True))
 
 
-def _warn(compiled: _core.Compiled, quiet: bool) -> bool:
+def _warn(compiled: _core.Compiled, machine: Machine, quiet: bool) -> bool:
     """Warn of what makes a program slow; return whether something does: a program on disk would not say."""
-    warnings = performance_warnings(compiled)
+    warnings = performance_warnings(compiled, machine)
     for warning in () if quiet else warnings:
         warn_at_call(warning)
     return bool(warnings)
@@ -178,7 +179,8 @@ def _compile(
         compiled: Any = cached or _core.compile(
             recurrences.core, schedule.to_core() if schedule else None, machine.to_core()
         )
-    if cached is None and not _warn(compiled, quiet):
+    check_ports(compiled.program, machine)
+    if cached is None and not _warn(compiled, machine, quiet):
         store_program(recurrences, schedule, machine, compiled)
     if Schedule.from_core(compiled.schedule).reorders_reductions:
         recurrences = Recurrences(compiled.system, recurrences.constants, recurrences.changed)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from cyclotron import _core
+from cyclotron.compiler.ports import idle_memories
 from cyclotron.language.trace.early_exit import is_loop_flag
+from cyclotron.machine.machine import Machine
 from cyclotron.support.errors import PerformanceWarning, Span
 
 # Of a loop that had better end early.
@@ -34,16 +36,19 @@ def _runs_to_its_bound(loop: dict[str, Any]) -> PerformanceWarning:
     )
 
 
-def performance_warnings(compiled: _core.Compiled) -> list[PerformanceWarning]:
+def performance_warnings(compiled: _core.Compiled, machine: Machine | None) -> list[PerformanceWarning]:
     """Return a warning for each reason for which a program is slower than it could be.
 
     Parameters
     ----------
     compiled : _core.Compiled
+    machine : Machine or None
+        As the user has it, with memories that serve none of the program's PEs.
     """
     warnings = [
         _runs_to_its_bound(loop)
         for loop in compiled.lost_loops
         if is_loop_flag(loop["flag"]) and loop["steps"] >= _MANY_STEPS
     ]
+    warnings.extend(idle_memories(compiled.program, machine) if machine else ())
     return warnings if compiled.warning is None else [*warnings, compiled.warning]

@@ -16,6 +16,7 @@ import numpy as np
 from cyclotron import _core, compiler, graph
 from cyclotron.compiler.constants import constants_of
 from cyclotron.compiler.performance import performance_warnings
+from cyclotron.compiler.ports import check_ports
 from cyclotron.compiler.recurrences import Recurrences
 from cyclotron.compiler.retarget import check_same_topology
 from cyclotron.language import Blocked, Kernel
@@ -254,7 +255,9 @@ class Program:
 
         The explanation draws itself, too: ``program.explain().plot()``.
         """
-        return compiler.Explanation(self, performance_warnings(self._stage(self._compiled, "warnings")))
+        return compiler.Explanation(
+            self, performance_warnings(self._stage(self._compiled, "warnings"), self.machine)
+        )
 
     @property
     def plot(self) -> ProgramPlots:
@@ -333,7 +336,7 @@ class Program:
             If the grid or the topology is another, or memories do not fit the grid.
         CapacityError
             If the PEs' memory is too small, or their channels are too few: only compiling for a machine lets
-            messages share channels.
+            messages share channels; CYC507 if a PE loads or stores that is no port (`Machine.io`).
         """
         require_machine(machine)
         own = self.machine.grid if self.machine else None
@@ -341,6 +344,7 @@ class Program:
         with errors_at_call():
             machine = dataclasses.replace(machine, grid=own or (None if machine.link_maps else self.grid))
             core = self.core.with_machine(machine.to_core())
+        check_ports(core, machine)
         return self._with(core, machine)
 
     def with_depths(self, depths: Mapping[str | int, int]) -> Program:

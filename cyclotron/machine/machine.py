@@ -47,6 +47,8 @@ _PARTS = (
     ("control", Control, "latency=..., setup=..."),
     ("energy", Energy, "operation_picojoules=..., source=..."),
 )
+Io = Literal["everywhere", "edges", "ports"]
+_IOS: tuple[Io, ...] = ("everywhere", "edges", "ports")
 _MOST_DIMENSIONS = 8
 _MOST_PES = 2**62
 
@@ -110,6 +112,11 @@ class Machine:
         sender's program; the broadcasts along a line are on one bus, which takes them in the order in which
         they ask, and passes as many words to each of its PEs. Each channel keeps a queue of its own, so that
         no channel waits for another one's place. False: each channel has wires of its own.
+    io : {"everywhere", "edges", "ports"}
+        PEs that load and store: all of them; those that are first or last along some dimension of the grid,
+        where a program begins at PE 0; or those that a memory serves. A program that has another PE do so is
+        refused (CYC507), so that its words come over links, which take their time. Program files, which are
+        checked, leave it out.
     energy : Energy, optional
         What operations, words on their way and time cost, for `Result.energy`; None: unknown. Nothing that is
         computed or timed depends on it, and program files leave it out: `Program.with_machine` gives it back.
@@ -150,6 +157,7 @@ class Machine:
     chiplets: Chiplets | None = None
     control: Control | None = None
     shared_links: bool = False
+    io: Io = dataclasses.field(default="everywhere", metadata={"in_core": False})
     energy: Energy | None = dataclasses.field(default=None, metadata={"in_core": False})
 
     def __post_init__(self) -> None:
@@ -165,10 +173,12 @@ class Machine:
         object.__setattr__(self, "links", _links(self.links, self.topologies, self._rank))
         rank = next(map(len, self.links), self._rank)
         object.__setattr__(self, "broadcasts", _broadcasts(self.broadcasts, rank))
-        if not isinstance(self.spread, str) or self.spread not in _SPREADS:
-            raise unfit(
-                f"machine `spread` is {self.spread!r}", f"it is one of: {', '.join(_SPREADS)}", code="CYC402"
-            )
+        for field, names in (("spread", _SPREADS), ("io", _IOS)):
+            name = getattr(self, field)
+            if not isinstance(name, str) or name not in names:
+                raise unfit(
+                    f"machine `{field}` is {name!r}", f"it is one of: {', '.join(names)}", code="CYC402"
+                )
         if self.chiplets is not None and rank not in (None, len(self.chiplets.shape)):
             raise unfit(
                 f"machine `chiplets.shape` has rank {len(self.chiplets.shape)}, and the grid rank {rank}",
@@ -179,6 +189,7 @@ class Machine:
         if not isinstance(self.shared_links, bool):
             raise wrong_type("machine `shared_links`", self.shared_links, "True or False")
         object.__setattr__(self, "memories", _memories(self.memories))
+        _check_io(self.io, self.memories)
         if self.memories or self.link_maps:
             _core.verify_machine(self.to_core())
 
@@ -359,6 +370,7 @@ class Machine:
             text += f", broadcast along {axis} latency {link.latency} depth {link.depth_text}"
         text += "" if self.spread == "constant" else f", broadcasts by {self.spread}"
         text += ", links shared" if self.shared_links else ""
+        text += "" if self.io == "everywhere" else f", loads and stores at {self.io}"
         units = {name: getattr(self.pe, name) for name in UNITS}
         text += f", {self.pe.memory_text}"
         text += "".join(f", {name} unit {unit}" for name, unit in units.items() if unit)
@@ -477,6 +489,20 @@ def _memories(memories: object) -> FrozenDict:
             raise wrong_type(f'machine `memories["{name}"]`', memory, "a cy.Memory(...)")
         result[name] = memory
     return FrozenDict(result)
+
+
+def _check_io(io: Io, memories: Mapping[str, Memory]) -> None:
+    if io == "ports" and not memories:
+        raise unfit(
+            "machine `io` is 'ports', and no memory has any",
+            'give memories with the PEs that they serve, `memories={"dram": cy.Memory(serves=":, 0")}`',
+        )
+    for name, memory in memories.items():
+        if io == "edges" and memory.serves is not None:
+            raise unfit(
+                f"machine `io` is 'edges', and memory `{name}` serves ({memory.serves}) only",
+                'give io="ports", where the PEs that memories serve load and store, or leave `serves` out',
+            )
 
 
 def _is_hop(offset: tuple[int, ...], topology: tuple[Topology, ...]) -> bool:

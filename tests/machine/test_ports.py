@@ -1,0 +1,214 @@
+"""`Machine.io`: words come and go at ports only; memories of which nothing is loaded."""
+
+import dataclasses
+import warnings
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+SIZE = 5
+
+
+@cy.kernel
+def product(A, B):
+    C = cy.empty((A.shape[0], B.shape[1]))
+    for i in range(A.shape[0]):
+        for j in range(B.shape[1]):
+            C[i, j] = sum(A[i, k] * B[k, j] for k in range(A.shape[1]))
+    return C
+
+
+@cy.kernel
+def drained(A, B):
+    """Sums stay in their PEs, then move down the column to the last row."""
+    n = A.shape[0]
+    C, D, Y = cy.empty((n, n)), cy.empty((n, n, n)), cy.empty((n, n))
+    for i in range(n):
+        for j in range(n):
+            C[i, j] = sum(A[i, k] * B[k, j] for k in range(n))
+            for r in range(i + 1):
+                D[i, j, r] = C[i, j] if r == i else D[i - 1, j, r]
+                if i == n - 1:
+                    Y[r, j] = D[i, j, r]
+    return Y
+
+
+@cy.kernel
+def fed(A, B):
+    """Weights move down from the first row to their PEs and stay there, sums leave at the last row."""
+    n = A.shape[0]
+    C, W = cy.empty((n, n)), cy.empty((n, n, n))
+    for k in range(n):
+        for j in range(n):
+            for r in range(k, n):
+                W[k, j, r] = B[r, j] if k == 0 else W[k - 1, j, r]
+    for i in range(n):
+        for j in range(n):
+            C[i, j] = sum(A[i, k] * W[k, j, k] for k in range(n))
+    return C
+
+
+@cy.kernel
+def running(x):
+    y = cy.empty_like(x)
+    for i in range(len(x)):
+        y[i] = x[i] if i == 0 else y[i - 1] + x[i]
+    return y
+
+
+OUTPUTS_STAY = cy.Schedule().space("i", "j").stream("A", along="j").stream("B", along="i")
+WEIGHTS_STAY = cy.Schedule().space("k", "j").stream("A", along="j")
+DESIGNS = {
+    "outputs stay": (product, OUTPUTS_STAY),
+    "weights stay": (product, WEIGHTS_STAY),
+    "hexagonal": (product, cy.Schedule().space("i - k", "j - k")),
+    "two rows": (product, OUTPUTS_STAY.fold(i=2)),
+    "two by two": (product, OUTPUTS_STAY.fold(i=cy.cyclic(2), j=2)),
+    "three rows": (product, WEIGHTS_STAY.fold(k=3)),
+    "broadcast": (product, cy.Schedule().space("i", "j").broadcast("A", along="j")),
+    "drained": (drained, OUTPUTS_STAY),
+    "drained in blocks": (drained, OUTPUTS_STAY.fold(i=3, j=3)),
+    "fed": (fed, WEIGHTS_STAY),
+    "line": (product, cy.Schedule().space("k")),
+    "line of sums": (running, cy.Schedule().space("i")),
+}
+
+
+def arguments(kernel):
+    generator = np.random.default_rng(25)
+    count = 1 if kernel is running else 2
+    return [
+        generator.integers(-9, 9, (SIZE, SIZE) if count == 2 else SIZE).astype(float) for _ in range(count)
+    ]
+
+
+def expected(kernel, values):
+    return np.cumsum(values[0]) if kernel is running else values[0] @ values[1]
+
+
+def at_edge(grid):
+    result = np.ones(grid, bool)
+    result[(slice(1, -1),) * len(grid)] = False
+    return result
+
+
+def on_columns(grid):
+    result = np.zeros(grid, bool)
+    result[..., -1] = True
+    result[..., 0] = (np.arange(grid[0]) % 2 == 0) if len(grid) == 2 else True
+    return result
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("io", ["edges", "ports"])
+def test_a_program_is_refused_where_another_pe_loads_or_stores(design, io):
+    """As the simulator counts loads and stores of each PE."""
+    kernel, schedule = DESIGNS[design]
+    values = arguments(kernel)
+    target = cy.Machine(topology="hexagonal" if design == "hexagonal" else "mesh")
+    free = cy.run(kernel.compile(*values, schedule=schedule, machine=target), backend="sim")
+    counts = free.stats["instructions_by_kind"]
+    ports = (at_edge if io == "edges" else on_columns)(free.grid)
+    needs = (counts["load"] + counts["store"])[~ports].any()
+    memories = {} if io == "edges" else {"dram": cy.Memory(serves=ports)}
+    machine = dataclasses.replace(target, grid=free.grid, io=io, memories=memories)
+    if needs:
+        with pytest.raises(cy.CapacityError, match="`io` is") as refused:
+            kernel.compile(*values, schedule=schedule, machine=machine)
+        assert refused.value.code == "CYC507"
+    else:
+        run = cy.run(kernel.compile(*values, schedule=schedule, machine=machine), backend="sim")
+        np.testing.assert_array_equal(next(iter(run.outputs.values())), expected(kernel, values))
+
+
+def test_words_travel_from_and_to_the_edges():
+    """Each PE hands on what the PEs beyond it need, or have left, besides the operands."""
+    values, at = arguments(product), np.arange(SIZE)
+    machine = cy.Machine(grid=(SIZE, SIZE), io="edges")
+    down = cy.run(drained.compile(*values, schedule=OUTPUTS_STAY, machine=machine), backend="sim")
+    operands = SIZE * ((at > 0)[:, None].astype(int) + (at > 0))
+    received = down.stats["instructions_by_kind"]["receive"]
+    np.testing.assert_array_equal(received, operands + at[:, None])
+    weights = cy.run(fed.compile(*values, schedule=WEIGHTS_STAY, machine=machine), backend="sim")
+    received = weights.stats["instructions_by_kind"]["receive"]
+    np.testing.assert_array_equal(received, operands + np.where(at > 0, SIZE - at, 0)[:, None])
+
+
+def test_a_refusal_says_where_and_for_what():
+    machine = cy.Machine(grid=(SIZE, SIZE), io="edges")
+    with pytest.raises(cy.CapacityError) as refused:
+        product.compile(*arguments(product), schedule=OUTPUTS_STAY, machine=machine)
+    assert (
+        refused.value.message == "PE (1, 1) stores `C` and is not at the edge of the 5x5 PEs: `io` is 'edges'"
+    )
+    assert "C[i, j] = sum(" in str(refused.value)
+    with pytest.raises(cy.CapacityError, match=r"PE \(1, 1\) loads `B`"):
+        product.compile(*arguments(product), schedule=WEIGHTS_STAY, machine=machine)
+
+
+def test_a_program_on_a_part_has_the_edges_of_the_machine():
+    larger = cy.Machine(grid=(SIZE + 2, SIZE + 2), io="edges")
+    with pytest.raises(
+        cy.CapacityError, match=r"PE \(4, 1\) stores `Y` and is not at the edge of the 7x7 PEs"
+    ):
+        drained.compile(*arguments(product), schedule=OUTPUTS_STAY, machine=larger)
+
+
+def test_retargeting_asks_for_ports_too():
+    program = product.compile(*arguments(product), schedule=OUTPUTS_STAY)
+    with pytest.raises(cy.CapacityError, match="CYC507"):
+        program.with_machine(cy.Machine(io="edges"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"io": "edge"}, "everywhere, edges, ports"),
+        ({"io": np.array(["edges"])}, "everywhere, edges, ports"),
+        ({"io": "ports"}, "no memory has any"),
+        ({"io": "edges", "memories": {"dram": cy.Memory(serves=":, 0")}}, 'give io="ports"'),
+    ],
+)
+def test_io_that_no_machine_has(fields, message):
+    with pytest.raises(cy.ShapeError, match=message):
+        cy.Machine(**fields)
+
+
+def test_files_keep_io(tmp_path):
+    machine = cy.Machine(io="edges", memories={"dram": cy.Memory()})
+    machine.save(tmp_path / "machine.toml")
+    assert cy.Machine.load(tmp_path / "machine.toml") == machine
+    assert "at edges" in str(machine)
+
+
+def compiled(memories, schedule, grid=(8, 8)):
+    machine = cy.Machine(grid=grid, memories=memories)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        product.compile(*arguments(product), schedule=schedule, machine=machine)
+    return [(one.message.code, one.message.message) for one in caught]
+
+
+def test_the_warning_of_an_idle_memory(golden_refusal):
+    sides = {"left": cy.Memory(serves=":, 0"), "right": cy.Memory(serves=":, -1")}
+    machine = cy.Machine(grid=(8, 8), memories=sides)
+
+    def strictly():
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            product.compile(*arguments(product), schedule=OUTPUTS_STAY, machine=machine)
+
+    golden_refusal("memory-of-other-pes", cy.PerformanceWarning, "CYC508", strictly)
+
+
+def test_a_memory_that_serves_none_of_the_programs_pes_warns():
+    near, far = cy.Memory(serves=":, 0"), cy.Memory(serves=":, 7")
+    idle = [("CYC508", "memory `far` serves none of the program's PEs that load or store")]
+    assert compiled({"near": near, "far": far}, OUTPUTS_STAY) == idle
+    inner = dataclasses.replace(far, serves="1:-1, 1:-1")
+    assert compiled({"near": near, "far": inner}, WEIGHTS_STAY, (SIZE, SIZE)) == []
+    assert compiled({"near": near, "far": cy.Memory(serves="-1, 1:")}, WEIGHTS_STAY, (SIZE, SIZE)) == []
+    unused = {"near": near, "far": dataclasses.replace(far, serves="1:-1, 1:-1")}
+    assert compiled(unused, OUTPUTS_STAY, (SIZE, SIZE)) == []
