@@ -29,7 +29,10 @@ def is_known(name: str) -> bool:
 
 
 def advice(dtype: object, others: str) -> str:
-    """Say what to give instead of what NumPy has no dtype for."""
+    """Say what to give instead of what NumPy, or a kernel, has no dtype for."""
+    if byte := {"int4": "int8", "uint4": "uint8"}.get(str(dtype)):
+        packed = f'`(p << 4).astype("{byte}") >> 4` and `p.astype("{byte}") >> 4`'
+        return f'give `x.astype("{byte}")`, also a byte a number, or two in each of a uint8 `p`: {packed}'
     is_added = isinstance(dtype, str) and dtype in ADDED
     return "install `ml_dtypes`, which has it: `pip install ml_dtypes`" if is_added else others
 

@@ -136,16 +136,16 @@ def test_words_travel_from_and_to_the_edges():
     np.testing.assert_array_equal(received, operands + np.where(at > 0, SIZE - at, 0)[:, None])
 
 
-def test_a_refusal_says_where_and_for_what():
+@pytest.mark.parametrize("what", ["outputs", "weights"])
+def test_a_refusal_says_where_and_for_what(golden_refusal, what):
     machine = cy.Machine(grid=(SIZE, SIZE), io="edges")
-    with pytest.raises(cy.CapacityError) as refused:
-        product.compile(*arguments(product), schedule=OUTPUTS_STAY, machine=machine)
-    assert (
-        refused.value.message == "PE (1, 1) stores `C` and is not at the edge of the 5x5 PEs: `io` is 'edges'"
+    kernel, schedule = DESIGNS[f"{what} stay"]
+    golden_refusal(
+        f"{what}-without-a-port",
+        cy.CapacityError,
+        "CYC507",
+        lambda: kernel.compile(*arguments(kernel), schedule=schedule, machine=machine),
     )
-    assert "C[i, j] = sum(" in str(refused.value)
-    with pytest.raises(cy.CapacityError, match=r"PE \(1, 1\) loads `B`"):
-        product.compile(*arguments(product), schedule=WEIGHTS_STAY, machine=machine)
 
 
 def test_a_program_on_a_part_has_the_edges_of_the_machine():
@@ -154,6 +154,21 @@ def test_a_program_on_a_part_has_the_edges_of_the_machine():
         cy.CapacityError, match=r"PE \(4, 1\) stores `Y` and is not at the edge of the 7x7 PEs"
     ):
         drained.compile(*arguments(product), schedule=OUTPUTS_STAY, machine=larger)
+
+
+def test_the_best_mapping_has_ports():
+    """Where outputs stay in the plane inner PEs store; of other mappings a line along an edge is best."""
+    values = arguments(product)
+    counts = {}
+    for io in ("everywhere", "edges"):
+        found = cy.map(product, *values, machine=cy.Machine(grid=(SIZE, SIZE), io=io))
+        run = cy.run(found.best, backend="sim")
+        np.testing.assert_array_equal(run.output, expected(product, values))
+        access = run.stats["instructions_by_kind"]["load"] + run.stats["instructions_by_kind"]["store"]
+        whole = np.zeros((SIZE, SIZE), int)
+        whole[tuple(slice(extent) for extent in run.grid)] = access
+        counts[io] = whole[1:-1, 1:-1].sum()
+    assert counts["everywhere"] > 0 == counts["edges"]
 
 
 def test_retargeting_asks_for_ports_too():

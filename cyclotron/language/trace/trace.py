@@ -37,7 +37,7 @@ from cyclotron.language.values.scalar_type import ScalarType
 from cyclotron.language.values.scalars import check_adopted, check_dtypes, converted, stored
 from cyclotron.language.values.source_span import here, trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
-from cyclotron.support.dtypes import ADDED, is_whole
+from cyclotron.support.dtypes import ADDED, advice, is_whole
 from cyclotron.support.errors import NO_SPAN, ShapeError, Span, TraceError
 
 Place = tuple[Span, str, int]
@@ -165,7 +165,7 @@ class Trace:
                 f"{what} `{name}` has dtype {dtype}",
                 code="CYC120",
                 span=span,
-                help=f"use {', '.join(USUAL_DTYPES)}",
+                help=advice(dtype, f"use {', '.join(USUAL_DTYPES)}"),
             )
         _check_sizes(name, scalars, span)
         if tile is not None:
@@ -230,7 +230,7 @@ class Trace:
                 f"`{name or 'a tensor'}` is declared with dtype {dtype}",
                 code="CYC120",
                 span=span,
-                help=f"use {', '.join(USUAL_DTYPES)}",
+                help=advice(dtype, f"use {', '.join(USUAL_DTYPES)}"),
             )
         chosen = dtype or default_dtype(self.dtypes_of_arguments(), sums=tile is None and fill is not None)
         _check_sizes(name or "a tensor", scalars, span)
