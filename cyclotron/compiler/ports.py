@@ -51,8 +51,8 @@ def check_ports(program: _core.Program, machine: Machine) -> None:
                 f"PE {pe} {does}s `{name}` and {lack}: `io` is {machine.io!r}",
                 code="CYC507",
                 span=NO_SPAN if at is None else Span(file["files"][at[0]], *at[1:]),
-                help=f"{way}, or pass it on in the kernel: `x[p, k] = {name}[k] if p == {start} else x[p - 1, k]`; "
-                '`schedule="best"` looks for a mapping with ports',
+                help=f"{way}, or pass it on in the kernel: `x[p, k] = {name}[k] if p == {start} else "
+                'x[p - 1, k]`; `schedule="best"` looks for a mapping with ports',
             )
 
 

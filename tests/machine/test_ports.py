@@ -29,9 +29,9 @@ def drained(A, B):
         for j in range(n):
             C[i, j] = sum(A[i, k] * B[k, j] for k in range(n))
             for r in range(i + 1):
-                D[i, j, r] = C[i, j] if r == i else D[i - 1, j, r]
+                D[i, j, r] = C[i, j] if r == 0 else D[i - 1, j, r - 1]
                 if i == n - 1:
-                    Y[r, j] = D[i, j, r]
+                    Y[i - r, j] = D[i, j, r]
     return Y
 
 
@@ -68,7 +68,7 @@ DESIGNS = {
     "two by two": (product, OUTPUTS_STAY.fold(i=cy.cyclic(2), j=2)),
     "three rows": (product, WEIGHTS_STAY.fold(k=3)),
     "broadcast": (product, cy.Schedule().space("i", "j").broadcast("A", along="j")),
-    "drained": (drained, OUTPUTS_STAY),
+    "drained": (drained, OUTPUTS_STAY.time("r", "k")),
     "drained in blocks": (drained, OUTPUTS_STAY.fold(i=3, j=3)),
     "fed": (fed, WEIGHTS_STAY),
     "line": (product, cy.Schedule().space("k")),
@@ -124,10 +124,16 @@ def test_a_program_is_refused_where_another_pe_loads_or_stores(design, io):
 
 
 def test_words_travel_from_and_to_the_edges():
-    """Each PE hands on what the PEs beyond it need, or have left, besides the operands."""
+    """Each PE hands on what the PEs beyond it need, or have left, besides the operands.
+
+    The product takes 3 n - 2 cycles, and n - 2 more the results that reach the last row after its last sum.
+    """
     values, at = arguments(product), np.arange(SIZE)
     machine = cy.Machine(grid=(SIZE, SIZE), io="edges")
-    down = cy.run(drained.compile(*values, schedule=OUTPUTS_STAY, machine=machine), backend="sim")
+    down = cy.run(
+        drained.compile(*values, schedule=OUTPUTS_STAY.time("r", "k"), machine=machine), backend="sim"
+    )
+    assert down.cycles == (3 * SIZE - 2) + (SIZE - 2)
     operands = SIZE * ((at > 0)[:, None].astype(int) + (at > 0))
     received = down.stats["instructions_by_kind"]["receive"]
     np.testing.assert_array_equal(received, operands + at[:, None])
