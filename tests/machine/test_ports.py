@@ -1,5 +1,6 @@
 """`Machine.io`: words come and go at ports only; memories of which nothing is loaded."""
 
+import contextlib
 import dataclasses
 import warnings
 
@@ -163,7 +164,7 @@ def test_a_program_on_a_part_has_the_edges_of_the_machine():
 
 
 def test_the_best_mapping_has_ports():
-    """Where outputs stay in the plane inner PEs store; of other mappings a line along an edge is best."""
+    """Inner PEs store where outputs stay in the plane; of other mappings a line along an edge is best."""
     values = arguments(product)
     counts = {}
     for io in ("everywhere", "edges"):
@@ -233,3 +234,34 @@ def test_a_memory_that_serves_none_of_the_programs_pes_warns():
     assert compiled({"near": near, "far": cy.Memory(serves="-1, 1:")}, WEIGHTS_STAY, (SIZE, SIZE)) == []
     unused = {"near": near, "far": dataclasses.replace(far, serves="1:-1, 1:-1")}
     assert compiled(unused, OUTPUTS_STAY, (SIZE, SIZE)) == []
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_ports_and_idle_memories_are_those_that_the_simulator_counts(seed):
+    """Of two memories of random PEs: of which the warning is, and whether all that is loaded has a port."""
+    generator = np.random.default_rng(seed)
+    slices = ["0", "-1", "1", "1:-1", ":", "::2", "1::2", ":2", "2:"]
+    serves = [", ".join(generator.choice(slices, 2)) for _ in range(2)]
+    grid = [(SIZE, SIZE), (SIZE + 2, SIZE + 2)][generator.integers(2)]
+    kernel, schedule = DESIGNS[
+        str(generator.choice(["outputs stay", "weights stay", "two by two", "drained"]))
+    ]
+    memories = {name: cy.Memory(serves=text) for name, text in zip("ab", serves, strict=True)}
+    values = arguments(kernel)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            machine = cy.Machine(grid=grid, memories=memories)
+            program = kernel.compile(*values, schedule=schedule, machine=machine)
+        except (cy.ShapeError, cy.CapacityError):  # both serve a PE, or none serves any
+            return
+    stats = cy.run(program, backend="sim", functional=False).stats
+    used = {port["memory"] for port in stats["memory_ports"] if port["loads"] + port["stores"]}
+    assert {one.message.message.split("`")[1] for one in caught if one.message.code == "CYC508"} == {
+        *"ab"
+    } - used
+    counts = stats["instructions_by_kind"]
+    free = (counts["load"] + counts["store"])[stats["memory_port"] < 0].any()
+    at_ports = dataclasses.replace(machine, io="ports")
+    with pytest.raises(cy.CapacityError, match="CYC507") if free else contextlib.nullcontext():
+        kernel.compile(*values, schedule=schedule, machine=at_ports)
