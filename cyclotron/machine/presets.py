@@ -231,7 +231,8 @@ def wormhole() -> Machine:
     one cycle a hop on the network; 100 cycles until data come from DRAM. The two channels that meet at a
     corner are one port here, of the bandwidth of both, 36 elements of FP16 a cycle. Messages of all tensors
     share the links of the one network (``shared_links``). Left out: how other cores reach DRAM (they load and
-    store at no cost), the second network, and the time that cores take to issue.
+    store at no cost; with ``io="ports"`` programs in which they do are refused), the second network, and the
+    time that cores take to issue.
 
     Examples
     --------
