@@ -62,7 +62,7 @@ System with_names_by_place(const System& system, const poly::Context& context) {
 
 class Sequencer {
  public:
-  Sequencer(const System& system, const poly::Context& context) : system_(system), context_(context) {
+  Sequencer(const System& system, const poly::Context& context) : system_(system) {
     for (std::size_t e = 0; e < system.equations.size(); ++e) {
       const auto& equation = system.equations[e];
       domains_.push_back(recurrence::domain_of(context, equation));
@@ -284,7 +284,6 @@ class Sequencer {
   }
 
   const System& system_;
-  const poly::Context& context_;
   std::vector<poly::Set> domains_;
   std::vector<Read> reads_;
   std::vector<std::size_t> statements_;  ///< By tensor.
