@@ -116,6 +116,7 @@ class ClassIndexer {
       if (nodes[at].held.empty()) {
         nodes[at] = std::move(found->node);
       } else {
+        keep_last(nodes[at], variables);
         nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(place), std::move(found->node));
       }
       if (!std::get<Compute>(nodes[place].instruction.action).indexed->scatters) widen(nodes, place);
@@ -123,6 +124,21 @@ class ClassIndexer {
         nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(place), std::move(*found->number));
       at = static_cast<std::size_t>(-1);  // the loop may have another, and places have changed
     }
+  }
+
+  /// Of a loop that moves elements of a slot into one and does nothing else, keeps the last iteration.
+  static void keep_last(Node& node, std::size_t variable) {
+    const auto& loop = std::get<Loop>(node.instruction.action);
+    auto* move = node.held.size() == 1 ? std::get_if<Move>(&node.held[0].instruction.action) : nullptr;
+    auto* source = move != nullptr ? std::get_if<SlotRef>(&move->source) : nullptr;
+    if (source == nullptr || depends_on(move->destination, variable) || source->wrap.modulus != 0 ||
+        source->slot == move->destination.slot)
+      return;
+    const auto& last = loop.upper[0].numerator;
+    if (difference(last, loop.lower[0].numerator).value_or(-1) < 0) return;  // it may have no iteration
+    source->index = substitute(source->index, variable, last);
+    Node kept = std::move(node.held[0]);
+    node = std::move(kept);
   }
 
   /// Takes the loop of a table's elements into those of the numbers, where it can be left out there: `for j: for i:` as
@@ -231,8 +247,12 @@ class ClassIndexer {
     const auto* where = std::get_if<Compute>(&nodes[*chosen].instruction.action);
     if (where == nullptr || where->op != Op::where || !(where->operands[0] == Operand(equal->destination)))
       return std::nullopt;
-    Term term{{at - 1, at, *chosen}, *number, std::get<Affine>(move->source), where->operands[1],
-              where->destination,    {}};
+    Term term{{at - 1, at, *chosen},
+              *number,
+              std::get<Affine>(move->source),
+              moved_from(nodes, where->operands[1], *chosen),
+              where->destination,
+              {}};
     const auto* other = std::get_if<Constant>(&where->operands[2]);
     term.overwrites = other == nullptr || !is_neutral(*other, slots_[where->destination.slot.index()].dtype);
     if (term.overwrites) {
@@ -272,6 +292,20 @@ class ClassIndexer {
       return std::nullopt;
     if (number->slot == term.destination.slot) return std::nullopt;
     return term;
+  }
+
+  /// The element of another slot that a scalar operand of the instruction at `at` was moved from in its block, if both
+  /// still are the same; else the operand.
+  static Operand moved_from(const Nodes& nodes, const Operand& operand, std::size_t at) {
+    const auto* own = std::get_if<SlotRef>(&operand);
+    for (std::size_t n = at; own != nullptr && n-- > 0 && !nodes[n].is_control();) {
+      if (!writes(nodes[n].instruction, own->slot)) continue;
+      const auto* move = std::get_if<Move>(&nodes[n].instruction.action);
+      const auto* source = move != nullptr ? std::get_if<SlotRef>(&move->source) : nullptr;
+      if (source == nullptr || !(move->destination == *own) || changes(nodes, *source, n, at)) break;
+      return *source;
+    }
+    return operand;
   }
 
   [[nodiscard]] bool is_local(const SlotRef& reference) const {

@@ -23,23 +23,30 @@ struct Nest {
   Nodes body;
 };
 
-bool is_constant(const Affine& form) {
-  return std::ranges::all_of(form.coefficients, [](std::int64_t one) { return one == 0; });
+/// The number among bounds that none of the variables from `first` on changes; none where these do, or are all others.
+std::optional<std::int64_t> number_among(const std::vector<program::Bound>& bounds, std::size_t first) {
+  std::optional<std::int64_t> result;
+  for (const auto& [form, divisor] : bounds) {
+    const auto& factors = form.coefficients;
+    if (divisor != 1 ||
+        std::any_of(factors.begin() + static_cast<std::ptrdiff_t>(std::min(first, factors.size())),
+                    factors.end(), [](std::int64_t one) { return one != 0; }))
+      return std::nullopt;
+    if (std::ranges::all_of(factors, [](std::int64_t one) { return one == 0; })) result = form.constant;
+  }
+  return result;
 }
 
-/// The nest of loops, each alone in the one around, with constant bounds and steps of 1; none of others.
-std::optional<Nest> nest_of(const Node& node) {
+/// The nest of loops, each alone in the one around, with steps of 1 and bounds that are numbers, or also depend on the PE;
+/// none of others. Its variables begin at `first`.
+std::optional<Nest> nest_of(const Node& node, std::size_t first) {
   Nest result;
   for (const Node* inner = &node;; inner = &inner->held.front()) {
     const auto* loop = std::get_if<Loop>(&inner->instruction.action);
-    if (loop == nullptr || loop->step != 1 || loop->lower.size() != 1 || loop->upper.size() != 1)
-      return std::nullopt;
-    const auto &low = loop->lower[0], &high = loop->upper[0];
+    if (loop == nullptr || loop->step != 1) return std::nullopt;
+    const auto low = number_among(loop->lower, first), high = number_among(loop->upper, first);
     std::int64_t extent = 0;
-    if (low.divisor != 1 || high.divisor != 1 || !is_constant(low.numerator) ||
-        !is_constant(high.numerator) ||
-        __builtin_sub_overflow(high.numerator.constant, low.numerator.constant, &extent))
-      return std::nullopt;
+    if (!low || !high || __builtin_sub_overflow(*high, *low, &extent)) return std::nullopt;
     result.extents.push_back(extent);
     if (inner->held.size() == 1 && std::holds_alternative<Loop>(inner->held[0].instruction.action)) continue;
     if (std::ranges::any_of(inner->held, &Node::is_control)) return std::nullopt;
@@ -103,7 +110,7 @@ void exchange(Nodes& nodes, std::size_t variable) {
 
 std::optional<Node> interchanged(const Node& loop, std::size_t variable, const std::set<std::size_t>& local) {
   if (loop.held.size() != 1) return std::nullopt;
-  const auto nest = nest_of(loop);
+  const auto nest = nest_of(loop, variable);
   if (!nest || nest->extents.size() < 2) return std::nullopt;
   const std::vector inner(nest->extents.begin() + 1, nest->extents.end());
   for (const auto& node : nest->body) {

@@ -29,7 +29,16 @@ from cyclotron.language.values.array import (
 from cyclotron.language.values.broadcasting import text, whole_numbers
 from cyclotron.language.values.context import active_recorder
 from cyclotron.language.values.dynamic_slices import Ragged, assign_by_mask, read_by_mask
-from cyclotron.language.values.nodes import Apply, AxisIndex, Constant, Element
+from cyclotron.language.values.nodes import (
+    Apply,
+    AxisIndex,
+    Constant,
+    Element,
+    Reduce,
+    Tensor,
+    accesses,
+    walk,
+)
 from cyclotron.language.values.operations import apply, element, where
 from cyclotron.language.values.scalar_type import ScalarType, check_fit, check_storable, promote
 from cyclotron.language.values.scalars import check_numbers
@@ -306,9 +315,11 @@ def _put(array: View, keys: Sequence[Any], value: Any, grows: bool) -> None:
     check_numbers(value, array.dtype_name)
     given = operand(value.term if grows else value)
     broadcasting.check_fits(given.shape, others)
-    is_constant = not given.shape and isinstance(given.at(()), Constant)
-    if not is_constant and (grows or given.dtype_name != part.dtype_name):
+    one = None if given.shape else given.at(())
+    differs = (grows or given.dtype_name != part.dtype_name) and not isinstance(one, Constant)
+    if differs:
         check_storable(given.dtype_name, part.dtype_name)
+    if differs or (isinstance(one, Apply) and _takes(one, array.tensor)):  # else each element would take it
         own = given.astype(part.dtype_name)
         given = LazyArray(own.shape, own.dtype_name, own.at, (own,), label="put")
     new, number = materialized(given), _one_number(indices, sizes, ())
@@ -323,6 +334,12 @@ def _put(array: View, keys: Sequence[Any], value: Any, grows: bool) -> None:
         _put_in(part, axes, loops, number, new, grows)
     finally:
         recorder.close_loops(len(loops))
+
+
+def _takes(value: Element, tensor: Tensor) -> bool:
+    """Return whether an expression has elements of a tensor at places that data tell."""
+    taken = (access for part in walk(value) if isinstance(part, Reduce) for access in accesses(part))
+    return any(access.tensor is tensor for access in taken)
 
 
 def _dimension(view: View, axis: int) -> int:
