@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,9 +21,13 @@ using mapping::Mapping;
 
 namespace {
 
+/// Values for which fewer places are not looked for.
+constexpr std::int64_t small = 64;
+
 class StorageChooser {
  public:
-  explicit StorageChooser(const Mapping& mapping) : mapping_(mapping), graph_(mapping.graph) {}
+  StorageChooser(const Mapping& mapping, const std::set<std::string>& ending, std::int64_t room)
+      : mapping_(mapping), graph_(mapping.graph), ending_(ending), room_(room) {}
 
   std::vector<Storage> run() {
     for (std::size_t f = 0; f < graph_.flows.size(); ++f) result_.push_back(choose({FlowId(f)}));
@@ -99,34 +105,59 @@ class StorageChooser {
       if (elements.size() < dims.size()) add(std::move(elements));
       add(dims);
     };
-    const auto from = [&](std::size_t position) { return varying_dims(flows, position); };
+    const auto fixed = fixed_dims(flows);
+    const auto from = [&](std::size_t position) {
+      auto dims = varying_dims(flows, position);
+      std::erase_if(dims, [&](std::size_t dim) { return fixed.contains(dim); });
+      return dims;
+    };
     if (!live.outermost && !live.from_prologue) {
       add({});
       if (flows.size() == 1) return candidates.front();
     } else if (!live.from_prologue) {
       // A value that goes through several loops, such as a sum cut into panels, may still need one place only.
       for (auto level = *live.innermost + 1; level-- > *live.outermost;) {
-        const auto inside = from(level + 1);
+        const auto inside = from(level + 1), outside = from(level);
         add_in_turns(inside);
         const auto steps = live.steps[level];
-        if (steps == 0 || from(level).size() == inside.size()) continue;
         const auto across = mapping_.grid.time[level];
+        if (steps == 0 || outside.empty() || outside.front() != across) continue;
+        const Storage copies{inside, {{{across, 1}}, steps + 1}, flows.front()};
+        const bool in_turns = keeps_places(copies, flows, across);
+        if (in_turns) candidates.push_back(copies);
         if (std::ranges::all_of(flows, [&](FlowId flow) { return graph_.at(flow).computed; }))
           for (auto& buffer : skewed_buffers(flows, inside, across, steps)) {
             auto others = inside;
             std::erase(others, buffer.dims.back().first);
             add(std::move(others), std::move(buffer));
           }
-        add(inside, {{{across, 1}}, steps + 1});
+        if (!in_turns) candidates.push_back(copies);
       }
     }
-    // One place for each value: since dependences advance, nothing can come between its making and its uses.
-    add_in_turns(from(0));
+    // One place for each value: since dependences advance, nothing can come between its making and its uses. Of those that
+    // each take the place of the one before, as the steps of a running maximum, the last may stay.
+    const auto all = from(0);
+    const bool is_small = places({all, {}, flows.front()}, flows) < small;
+    for (auto n = all.size(); !is_small && n > 2 && n + 2 > all.size(); --n) {
+      auto dims = all;
+      dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(n) - 1);
+      add(std::move(dims));
+    }
+    add_in_turns(all);
     for (const auto& candidate : candidates) {
       if (limit != INT64_MAX && places(candidate, flows) >= limit) continue;
       if (is_valid_storage(mapping_, flows, candidate)) return candidate;
     }
     return std::nullopt;
+  }
+
+  /// True of copies of rows that have room and whose loop may end early: in a ring of rows only the iterations that find
+  /// it turned as the last one does could be left out.
+  [[nodiscard]] bool keeps_places(const Storage& copies, const Flows& flows, std::size_t across) const {
+    if (!ending_.contains(graph_.dims[across])) return false;
+    const auto& tile = graph_.at(flows.front()).tile;
+    const auto bytes = static_cast<std::int64_t>(operators::size_bytes(graph_.dtype_of(flows.front())));
+    return places(copies, flows) <= room_ / (bytes * tile.rows * tile.columns);
   }
 
   [[nodiscard]] std::vector<std::size_t> varying_dims(const Flows& flows, std::size_t from) const {
@@ -138,6 +169,26 @@ class StorageChooser {
         return !dims.empty() && dims.front() == dim;
       });
       if (varies) result.push_back(dim);
+    }
+    return result;
+  }
+
+  /// The dims that those before them fix, as those of a statement that stands beside the loops of others.
+  [[nodiscard]] std::set<std::size_t> fixed_dims(const Flows& flows) const {
+    auto dims = varying_dims(flows, 0);
+    std::set<std::size_t> result;
+    if (dims.size() < 3) return result;
+    const auto points = mapping::points_defined(mapping_, flows);
+    for (auto n = dims.size(); n-- > 0;) {
+      std::vector<std::size_t> known{dims[n]};
+      for (std::size_t dim = 0; dim < graph_.dims.size(); ++dim) {
+        const bool is_time = std::ranges::find(mapping_.grid.time, dim) != mapping_.grid.time.end();
+        if (dim != dims[n] && (!is_time || std::ranges::find(dims, dim) != dims.end())) known.push_back(dim);
+      }
+      const auto value = points.project(known).equality_for(0);
+      if (!value || poly::is_constant(*value)) continue;
+      result.insert(dims[n]);
+      dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(n));
     }
     return result;
   }
@@ -187,12 +238,17 @@ class StorageChooser {
 
   const Mapping& mapping_;
   const dataflow::Graph& graph_;
+  const std::set<std::string>& ending_;
+  std::int64_t room_;
   std::vector<Storage> result_;
 };
 
 }  // namespace
 
-std::vector<Storage> choose_storage(const Mapping& mapping) { return StorageChooser(mapping).run(); }
+std::vector<Storage> choose_storage(const Mapping& mapping, const std::set<std::string>& ending,
+                                    std::int64_t room) {
+  return StorageChooser(mapping, ending, room).run();
+}
 
 std::string to_string(const Mapping& mapping, const std::vector<Storage>& storage) {
   const auto& graph = mapping.graph;

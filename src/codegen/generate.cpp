@@ -1,5 +1,8 @@
 #include <cyclotron/codegen/generate.hpp>
 
+#include <set>
+#include <string>
+
 #include <cyclotron/codegen/add_exits.hpp>
 #include <cyclotron/codegen/bound_iterations.hpp>
 #include <cyclotron/codegen/choose_storage.hpp>
@@ -13,7 +16,10 @@ namespace cyclotron::codegen {
 
 program::Program generate(const mapping::Mapping& mapping, const machine::Machine& machine,
                           const std::vector<ExitFlag>& flags) {
-  const auto code = write_code(mapping, machine, choose_storage(mapping), flags);
+  std::set<std::string> ending;
+  for (const auto& flag : flags) ending.insert(flag.loop);
+  const auto code =
+      write_code(mapping, machine, choose_storage(mapping, ending, machine.pe.memory_bytes / 4), flags);
   return terms_first(bound_iterations(split_sums(index_selections(sink_receives(add_exits(code, flags))))));
 }
 
