@@ -258,7 +258,7 @@ def test_names_of_indices_follow_the_data():
     assert matrices == ["product[i, j]", "result_1[k, j]", "product[i, j]", "result_2[i, k]"]
     assert sides(scaled_rows, (4, 5)) == [
         "E[i, j]",
-        "value[i, k]",
+        "value[i, 0]",
         "result_1[i, j]",
         "result_2[j]",
         "result_3[j, i]",

@@ -10,8 +10,7 @@ Without loops in the text, names follow the data: an index that runs along an ax
 called like that axis, unless another index of the statement is. `y = A @ x; z = B @ y` is `y[i]`, summed over
 j, and `z[j]`, summed over i: what is made along a line of PEs is used along it.
 
-An axis of one element has no name left of a reduction where that would be a longer one's: with a `k`
-elsewhere, `m = x.sum(axis=1, keepdims=True)` is `m[i, 0]`.
+An axis of one element that a reduction leaves has no name: `m = x.sum(axis=1, keepdims=True)` is `m[i, 0]`.
 """
 
 from __future__ import annotations
@@ -49,6 +48,9 @@ def name_axes(trace: Trace) -> None:
         folds = _fold_names(trace, axes)
     else:
         axes, folds = _followed(trace)
+    for statement in (*trace.statements, *trace.equations):
+        if _reduced(statement.value):
+            _leave_out_single(statement)
     for statement in trace.statements:
         taken = {index.name for index in (*statement.loops, *_reduced(statement.value)) if _is_written(index)}
         for loop in statement.loops:
@@ -63,24 +65,19 @@ def name_axes(trace: Trace) -> None:
         for index in reduced:
             index.name = index.name or _free(taken)
             taken.add(index.name)
-    subscripts = [one for statement in trace.statements for one in _subscripts(statement)]
-    longer = {index.name for tensor, d, form in subscripts if tensor.shape[d] != 1 for index in form.terms}
-    for statement in (*trace.statements, *trace.equations):
-        if _reduced(statement.value):
-            _leave_out_single(statement, longer)
 
 
 def _is_single(index: Index) -> bool:
     return isinstance(index, AxisIndex) and index.tensor.shape[index.axis] == 1
 
 
-def _leave_out_single(statement: Statement, longer: set[str]) -> None:
-    """Take indices of axes of one element that are called like longer ones as the number that they are."""
+def _leave_out_single(statement: Statement) -> None:
+    """Take indices of the axes of one element that reductions leave as the number that they are."""
     single = {
         index: Affine({}, -form.constant // form.terms[index])  # the subscript is 0
         for index in statement.loops
-        for form in statement.index
-        if _is_single(index) and index.name in longer and [*form.terms] == [index]
+        for d, form in enumerate(statement.index)
+        if _is_single(index) and [*form.terms] == [index] and _is_left(statement, d)
     }
     if single:
         inside = [True, *(index not in single for index in statement.loops)]
@@ -90,6 +87,18 @@ def _leave_out_single(statement: Statement, longer: set[str]) -> None:
         statement.index = tuple(form.substitute(single) for form in statement.index)
         statement.region = substitute(statement.region, single)
         statement.value = substitute_indices(statement.value, single)
+
+
+def _is_left(statement: Statement, axis: int) -> bool:
+    """Return whether a reduction with as many axes runs along this one, from the last, of all it reads."""
+    axes = len(statement.index)
+    for part in walk(statement.value):
+        if isinstance(part, Reduce):
+            read = [access.index for access in accesses(part)]
+            along = {d - len(i) for i in read for d, form in enumerate(i) if part.index in form.terms}
+            if along == {axis - axes} and max(map(len, read)) == axes:
+                return True
+    return False
 
 
 def _followed(trace: Trace) -> tuple[dict[Tensor, list[str]], dict[Index, str]]:
