@@ -59,12 +59,15 @@ constexpr unsigned long most_operations_in_need = 10'000'000, most_operations_in
 /// Placements whose values have to pass PEs on long ways, and operations for each: they have more to analyse.
 constexpr std::size_t most_routed = 4, most_routed_of_long = 2;
 constexpr unsigned long most_operations_of_routes = 8'000'000;
+/// Of these, ways that take more operations: each is a second or two that finds nothing.
+constexpr std::ptrdiff_t most_lacking = 2;
 /// So many where that is more, for each unit of a kernel's cost: long kernels have as many more values.
 constexpr unsigned long operations_of_cost = 10'000;
 /// A placement whose estimate is so many times better is tried before the usual default.
 constexpr double far_faster = 2;
-/// One that takes seconds to analyse is tried in the end where its estimate is so many times better than one PE.
-constexpr double worth_seconds = 1.75;
+/// One that takes seconds to analyse is tried in the end where its estimate is so many times better than one PE, or than
+/// the best; of costly kernels some tenths of a second where it is `far_faster`.
+constexpr double worth_seconds = 1.75, many_times = 4;
 /// Operations of integer sets for each of its analyses: some milliseconds.
 constexpr unsigned long most_operations = 500'000;
 /// For the analysis of the one that promises the most of those that need more: some tenths of a second.
@@ -184,12 +187,15 @@ class DefaultSearch {
   }
 
   Expected<Compiled, Refusal> run() {
-    const bool one_pe_first = cost_ >= costly_kernel && !is_one_pe_hopeless();
+    const bool has_others = machine_.grid.empty() ||
+                            std::ranges::any_of(machine_.grid, [](std::int64_t pes) { return pes != 1; });
+    const bool one_pe_first = !has_others || (cost_ >= costly_kernel && !is_one_pe_hopeless());
     if (one_pe_first) {
       try_one_pe_within(most_operations_of_one_pe);
       is_very_long_ = first_refusal_ && first_refusal_->obstacle() == Obstacle::effort;
       has_one_pe_ = !choices_.empty();
-      first_refusal_.reset();  // others say more
+      if (has_one_pe_ && !has_others && !loses_exits()) return choose();  // as fast in any order
+      first_refusal_.reset();                                             // others say more
     } else {
       is_very_long_ = cost_ >= long_kernel;
     }
@@ -394,11 +400,17 @@ class DefaultSearch {
       const bool usual = key(refused.placement) == key(placements_.defaults.front());
       return std::tuple(!usual, refused.placement.in_turn, refused.placement.cycles);
     });
-    for (std::size_t tried = 0, n = 0; n < refused_.size() && tried < most; ++n) {
+    const auto too_long = [&](const schedule::Placement& placement) {
+      return std::ranges::any_of(lacked_, [&](const Lacked& lacked) {
+        return lacked.routed && key(lacked.placement) == key(placement);
+      });
+    };
+    const auto lacking = [&] { return std::ranges::count_if(lacked_, &Lacked::routed); };
+    for (std::size_t tried = 0, n = 0; n < refused_.size() && tried < most && lacking() < most_lacking; ++n) {
       const auto& [placement, refusal] = refused_[n];
       const bool may_be =
           is_promising(placement) || (cost_ < costly_kernel && !choices_.empty() && is_by_chance(placement));
-      if (!is_far(placement) || tried_.contains(key(placement, true)) || !may_be ||
+      if (!is_far(placement) || tried_.contains(key(placement, true)) || too_long(placement) || !may_be ||
           is_part_refused(placement, true) ||
           (is_very_long_ && !choices_.empty() && placement.cycles * far_faster >= best_time()))
         continue;
@@ -438,7 +450,7 @@ class DefaultSearch {
   /// that is refused.
   void try_placement(const schedule::Placement& placement, std::size_t most) {
     const auto before = choices_.size();
-    const auto* first = reordered(placement);
+    const auto* first = is_very_long_ ? nullptr : reordered(placement);
     if (first != nullptr) {
       if (tried_.contains(key(*first))) return;
       try_order(*first, std::min(most, orders()));
@@ -539,9 +551,10 @@ class DefaultSearch {
   /// Reductions in another order, where that is the fastest as far as times and estimates tell.
   void try_reordered() {
     const poly::EffortLimit limit(most_operations_reordered);
+    const auto worth = is_very_long_ ? far_faster : cost_ >= long_kernel ? much_faster : 1;
     for (const auto& [cycles, other, routed] :
          hopes(placements_.reordered) | std::views::take(most_reordered)) {
-      if (cycles * (is_very_long_ ? far_faster : 1) >= best_time()) break;
+      if (cycles * worth >= best_time()) break;
       try_order(*other, orders(), routed);
     }
   }
@@ -549,7 +562,7 @@ class DefaultSearch {
   /// The best placement with its dimensions the other way round, where the machine's are alike: a PE then goes through
   /// the values that share it in another order, which estimates do not tell.
   void try_swapped() {
-    const poly::EffortLimit limit(most_operations);
+    const poly::EffortLimit limit(cost_ < long_kernel ? most_operations_again : most_operations);
     const auto& best = choices_[order_of_choices().front()];
     const auto& grid = best.compiled.program.grid;
     if (!best.placement.is_folded || grid.size() != 2 || grid[0] == 1 || grid[1] == 1 ||
@@ -564,7 +577,7 @@ class DefaultSearch {
   /// Values dealt out in turn level what differs along an index, and share it among more PEs than blocks of a whole number
   /// do; estimates tell the first only in part.
   void try_dealt() {
-    const poly::EffortLimit limit(most_operations);
+    const poly::EffortLimit limit(most_operations_again);
     for (const auto& [cycles, dealt, routed] : hopes(placements_.dealt) | std::views::take(most_dealt)) {
       if (cycles >= best_time()) break;
       try_order(*dealt, 1, routed);
@@ -573,20 +586,24 @@ class DefaultSearch {
   }
 
   void note_lack(const schedule::Placement& placement, bool routed, const CandidateSearch& search) {
-    if (search.lacked_effort() && !placement.in_turn) lacked_.push_back({placement, routed});
+    if (search.lacked_effort()) lacked_.push_back({placement, routed});
   }
 
   /// The most promising placement whose analysis took too long, with more operations, where its estimate is much better
   /// than the best time: where that is of one PE, and others promise no more than that, it is worth some seconds.
   void try_long() {
+    const auto& choice = choices_[order_of_choices().front()];
+    if (!choice.placement.in_turn)
+      std::erase_if(lacked_, [](const Lacked& lacked) { return lacked.placement.in_turn; });
     const auto best =
         std::ranges::min_element(lacked_, {}, [&](const Lacked& lacked) { return hope(lacked.placement); });
     if (is_very_long_ || best == lacked_.end()) return;
-    const bool on_one_pe = choices_[order_of_choices().front()].pes == 1;
-    if ((!on_one_pe && cost_ >= costly_kernel) ||
-        hope(best->placement) * (on_one_pe ? worth_seconds : much_faster) >= best_time())
-      return;
-    const poly::EffortBudget budget(on_one_pe ? most_operations_of_long : most_operations_again);
+    const bool on_one_pe = choice.pes == 1;
+    const auto worth = on_one_pe ? worth_seconds : cost_ < costly_kernel ? much_faster : far_faster;
+    const auto gain = best_time() / hope(best->placement);
+    const auto operations = on_one_pe || gain >= many_times ? most_operations_of_long : most_operations_again;
+    if (gain <= worth || (best->routed && operations <= most_operations_of_routes)) return;
+    const poly::EffortBudget budget(operations);
     try_order(schedule::Placement(best->placement), orders(), best->routed);
   }
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t unfolded = static_cast<std::size_t>(-1);
 /// Ways in which one rule may cross the folds before it is refused.
-constexpr std::int64_t most_crossings = 4;
+constexpr std::int64_t most_crossings = 8;
 
 /// One form of the schedule. Folded, its value is divisor * quotient + remainder, two coordinates.
 struct Axis {
