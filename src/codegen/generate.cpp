@@ -1,5 +1,6 @@
 #include <cyclotron/codegen/generate.hpp>
 
+#include <cstdint>
 #include <set>
 #include <string>
 
@@ -14,12 +15,19 @@
 
 namespace cyclotron::codegen {
 
+namespace {
+
+/// The share of a PE's memory that copies of a tensor may take where a ring of its rows would do.
+constexpr std::int64_t share_of_copies = 4;
+
+}  // namespace
+
 program::Program generate(const mapping::Mapping& mapping, const machine::Machine& machine,
                           const std::vector<ExitFlag>& flags) {
   std::set<std::string> ending;
   for (const auto& flag : flags) ending.insert(flag.loop);
-  const auto code =
-      write_code(mapping, machine, choose_storage(mapping, ending, machine.pe.memory_bytes / 4), flags);
+  const auto storage = choose_storage(mapping, ending, machine.pe.memory_bytes / share_of_copies);
+  const auto code = write_code(mapping, machine, storage, flags);
   return terms_first(bound_iterations(split_sums(index_selections(sink_receives(add_exits(code, flags))))));
 }
 

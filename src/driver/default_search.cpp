@@ -194,8 +194,9 @@ class DefaultSearch {
       try_one_pe_within(most_operations_of_one_pe);
       is_very_long_ = first_refusal_ && first_refusal_->obstacle() == Obstacle::effort;
       has_one_pe_ = !choices_.empty();
-      if (has_one_pe_ && !has_others && !loses_exits()) return choose();  // as fast in any order
-      first_refusal_.reset();                                             // others say more
+      // Other orders take one PE as long; of several, other placements say more of what was refused.
+      if (has_one_pe_ && !has_others && !loses_exits()) return choose();
+      first_refusal_.reset();
     } else {
       is_very_long_ = cost_ >= long_kernel;
     }

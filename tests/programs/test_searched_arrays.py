@@ -1,4 +1,4 @@
-"""Arrays that one loop takes elements of at places that data tell, and assigns element by element."""
+"""Arrays that loops assign and take elements of, where data tell or in rows: their places, and their cost."""
 
 from __future__ import annotations
 
@@ -208,6 +208,25 @@ def test_a_running_maximum_takes_one_place() -> None:
     letters = random.integers(0, 4, 20)
     program = pairings.compile(letters, machine=cy.Machine(grid=(8, 8)))
     np.testing.assert_array_equal(cy.run(program, backend="sim").output, pairings.reference(letters))
+
+
+@cy.kernel
+def swept(u):
+    for _ in range(2):
+        for i in range(1, len(u)):
+            u[i] = (u[i] + 0.3 * u[i - 1]) / 1.3
+        for j in range(1, len(u)):
+            u[:, j] = (u[:, j] + 0.3 * u[:, j - 1]) / 1.3
+    return u
+
+
+def test_values_beside_the_loops_of_others_take_no_more_places() -> None:
+    """The index of a loop over rows and that of the axis that the columns have are the same in each value."""
+    u = random.random((16, 16))
+    one = cy.Machine(grid=(1, 1), pe=cy.PE(memory=1 << 20))
+    program = swept.compile(u, schedule=cy.Schedule().space("0", "0"), machine=one)
+    assert program.memory_bytes <= 3 * u.nbytes  # 34,600, as many as for each pair of the two
+    np.testing.assert_array_equal(cy.run(program, backend="sim").output, swept.reference(u.copy()))
 
 
 @pytest.mark.parametrize("n", [8, 16])
