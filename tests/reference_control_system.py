@@ -239,11 +239,11 @@ def flow_of(document: dict[str, Any], flags: Iterable[Any]) -> list[Any]:
     Sections are numbered as they are opened: at the start, in each loop that ends by data or has such loops
     in it, and after it. Of a loop that other classes have too it has all iterations that any has.
     """
-    given, count = iter(flags), iter(range(1000))
+    given, count = iter(flags), iter(range(10_000))
     classes = [one["code"] for one in document["classes"]]
     result = _flow(max(classes, key=lambda code: sum(step["do"] == "exit" for step in code)), document, count)
     for code in classes:
-        _widen(result, _flow(code, document, iter(range(1000))))
+        _widen(result, _flow(code, document, iter(range(10_000))))
 
     def give(body: list[Any]) -> None:
         for part in body:
@@ -306,7 +306,7 @@ def calls_of(program: cy.Program, control: cy.Program) -> list[list[Call]]:
     """The calls of each section: they are numbered in order, and have the numbers of their tensors."""
     numbers = {tensor["name"]: number for number, tensor in enumerate(program.tensors, 1)}
     sent = [int(t["name"].split("_")[1]) for t in control.tensors if t["name"].startswith("calls_")]
-    result: list[list[Call]] = [[] for _ in range(100)]
+    result: list[list[Call]] = [[] for _ in range(10_000)]
     calls = 0
     for number, section in zip(sent, program.sections, strict=True):
         for call in section.calls:

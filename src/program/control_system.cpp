@@ -84,6 +84,7 @@ class RoleCode {
   void open(const std::string& name, std::int64_t first, std::int64_t last) {
     add(Loop{.name = name, .lower = {bound(first)}, .upper = {bound(last)}, .step = 1});
     firsts_.push_back(first);
+    iterations_.push_back(last - first + 1);
   }
   /// A condition: iterations [first, last] of the loop around.
   void open_if(std::int64_t first, std::int64_t last) {
@@ -97,6 +98,7 @@ class RoleCode {
   void close() {
     add(End{});
     firsts_.pop_back();
+    iterations_.pop_back();
   }
   [[nodiscard]] std::size_t loops() const { return firsts_.size(); }
 
@@ -129,7 +131,18 @@ class RoleCode {
   /// The flag of this iteration of the loops around, of an input.
   void load(TensorId tensor, const SlotRef& to) {
     std::vector<Affine> index;
-    for (std::size_t l = 0; l < firsts_.size(); ++l) index.push_back(variable(l, -firsts_[l]));
+    for (std::size_t l = 0; l < firsts_.size(); ++l) {
+      Affine own = variable(l, -firsts_[l]);
+      if (l == 0 || firsts_.size() - l < most_axes) {
+        index.push_back(std::move(own));
+        continue;
+      }
+      Affine& first = index.front();
+      for (std::size_t n = 0; n < first.coefficients.size(); ++n)
+        own.coefficients[n] = first.coefficients[n] * iterations_[l];
+      own.constant += first.constant * iterations_[l];
+      first = std::move(own);
+    }
     add(Load{.destination = to, .tensor = tensor, .index = std::move(index)});
   }
 
@@ -138,7 +151,7 @@ class RoleCode {
  private:
   std::int64_t column_;
   PeClass result_;
-  std::vector<std::int64_t> firsts_;  // Of the loops around.
+  std::vector<std::int64_t> firsts_, iterations_;  // Of the loops around.
 };
 
 class ControlBuilder {
@@ -268,14 +281,17 @@ class ControlBuilder {
     return TensorId(result_.tensors.size() - 1);
   }
 
-  /// An input for each loop that ends by data: whether it goes on, by iterations of the loops around and its own.
+  /// An input for each loop that ends by data: whether it goes on, by iterations of the loops around and its own; the
+  /// outermost of them, if they are more than a tensor's axes, are the first axis together.
   void add_flags(const ControlBlock& block, std::vector<std::int64_t>& shape) {
     for (const ControlLoop& loop : block.loops) {
       shape.push_back(std::max<std::int64_t>(0, loop.last - loop.first + 1));
       add_flags(loop.body, shape);
       if (loop.plan) {
         const std::string name = fmt::format("goes_on_{}", flags_.size());
-        flags_.push_back(add_tensor(name, DType::boolean, Role::input, shape));
+        std::vector<std::int64_t> axes = shape;
+        for (; axes.size() > most_axes; axes.erase(axes.begin())) axes[1] *= axes[0];
+        flags_.push_back(add_tensor(name, DType::boolean, Role::input, std::move(axes)));
       }
       shape.pop_back();
     }

@@ -124,9 +124,11 @@ class Collected {
     const std::vector<Procedure> all = procedures(pe_class);
     std::span<const Procedure> left = all;
     add(number, 0, pe_class.code.size(), result_.program, left);
+    std::vector<Exit> exits;  // copies of a loop's code have the same
     for (const Instruction& instruction : pe_class.code) {
-      if (const auto* exit = std::get_if<Exit>(&instruction.action)) tell_flag(pe_class, *exit);
+      if (const auto* exit = std::get_if<Exit>(&instruction.action)) add_once(exits, *exit);
     }
+    for (const Exit& exit : exits) tell_flag(pe_class, exit);
   }
 
   /// The loop of a block, from `place` on, that ends by these plans; else the first that has one of them.

@@ -31,7 +31,6 @@ constexpr std::int64_t tile_limit = std::int64_t{1} << 30;  // Elements of a til
 constexpr std::int64_t scale_limit = std::int64_t{1}
                                      << 20;  // Of a channel; times a coordinate it is below 2^62.
 constexpr std::size_t grid_limit = 8;
-constexpr std::size_t rank_limit = 8;
 
 /// The product of positive sizes, or a fault where it reaches 2^62.
 std::int64_t require_product(std::span<const std::int64_t> factors, const Path& path) {
@@ -61,7 +60,7 @@ void check(const Tensor& tensor, const Path& path) {
                 Path(path, "role"));
   const Path shape(path, "shape");
   const Path tile(path, "tile");
-  require_range(static_cast<std::int64_t>(tensor.shape.size()), 0, rank_limit, shape);
+  require_range(static_cast<std::int64_t>(tensor.shape.size()), 0, most_axes, shape);
   require_length(tensor.tile.size(), tensor.shape.size(), "a tile has one size a dimension of its tensor",
                  tile);
   for (std::size_t d = 0; d < tensor.shape.size(); ++d) {

@@ -87,6 +87,7 @@ def many_calls(x, y, least, steps):
     return x, y, z, w
 
 
+WITH_CONTROL = cy.Machine(control=cy.Control())
 KERNELS = {
     "halved": (halved, (0.1, 30)),
     "twice": (twice, (0.1, 9)),
@@ -345,6 +346,39 @@ def test_sections_have_to_fit_the_memory_of_response_pes():
 
 
 @cy.kernel
+def nine_deep(x, most, steps):
+    t = 0.0
+    for _a in range(3):
+        for _b in range(3):
+            for _c in range(3):
+                for _d in range(3):
+                    for _e in range(3):
+                        for _f in range(3):
+                            for _g in range(3):
+                                for _h in range(3):
+                                    for _i in range(steps):
+                                        t = t + x[0]
+                                        if t > most:
+                                            break
+    return x * t
+
+
+def test_nests_deeper_than_a_tensor_has_axes():
+    """Nine loops around a decision: the iterations of the outermost two are one axis of the flags."""
+    x, most = np.full(1, 0.5), 3**8 * 5 * 0.5
+    program = nine_deep.compile(x, most, 12, schedule=cy.Schedule().space("i"), machine=WITH_CONTROL)
+    for backend in ("sim", "local", "mpi"):
+        assert cy.run(program, x, backend=backend).output == nine_deep(x, most, 12)
+    control = program.control_system
+    (deepest,) = (n for n, t in enumerate(inputs_of(control)) if t["shape"] == [4, *[2] * 6, 10])
+    flags = random_flags(control, random.Random(9))
+    given = list(flags)
+    given[deepest] = flags[deepest].reshape([2] * 8 + [10])
+    cycles = reference(program, control, given)[1]
+    assert cycles == cy.run(control, *flags, backend="sim").cycles
+
+
+@cy.kernel
 def apart(x, y, least, steps):
     """Two loops: some PEs have no part of the first, which knows nothing of their array."""
     for _s in range(steps):
@@ -361,8 +395,8 @@ def apart(x, y, least, steps):
 @pytest.mark.parametrize(("here", "there"), [(3, 7), (7, 3)])
 def test_pes_without_a_loop_pass_it_by(here, there):
     """Each line of each class is in some section, in the loops of the class that has most of them."""
-    schedule, machine = cy.Schedule().space("i"), cy.Machine(control=cy.Control())
-    program = apart.compile(np.ones(here), np.ones(there), 0.1, 9, schedule=schedule, machine=machine)
+    schedule = cy.Schedule().space("i")
+    program = apart.compile(np.ones(here), np.ones(there), 0.1, 9, schedule=schedule, machine=WITH_CONTROL)
     exits = [sum(step["do"] == "exit" for step in one["code"]) for one in document_of(program)["classes"]]
     assert set(exits) == {1, 2}
     sent = {line for section in program.sections for line in section.lines}

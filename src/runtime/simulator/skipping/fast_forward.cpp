@@ -81,7 +81,7 @@ Period PeriodFinder::look(const TimedArray& array, bool outer_only) {
 
 std::int64_t skip_periods(TimedEngine& engine) {
   const TimedProgram& program = engine.array().program();
-  const std::uint32_t levels = deepest_nest(program);
+  const std::uint32_t levels = std::min(deepest_nest(program), TimedOp::most_levels);
   std::int64_t skipped = 0;
   bool goes_on = true;
   // PEs whose innermost loops differ in what they do at an iteration keep step by a loop further out.

@@ -17,8 +17,6 @@
 namespace cyclotron::runtime::simulator {
 namespace {
 
-constexpr std::uint32_t most_levels = 8;  // bits of TimedOp::uniform
-
 class Compactor {
  public:
   /// `served`: by a memory, some of the class's PEs.
@@ -28,8 +26,7 @@ class Compactor {
   std::optional<TimedCode> run() {
     result_.loops = code_.variables - code_.dimensions;
     result_.ports = static_cast<std::uint32_t>(code_.ports.size());
-    if (result_.loops > most_levels || result_.ports > std::numeric_limits<std::uint16_t>::max())
-      return std::nullopt;
+    if (result_.ports > std::numeric_limits<std::uint16_t>::max()) return std::nullopt;
     place_.resize(code_.steps.size());
     for (std::uint32_t at = 0; at < code_.steps.size(); ++at) {
       place_[at] = static_cast<std::uint32_t>(result_.ops.size()) - (after_body_ ? 1U : 0U);

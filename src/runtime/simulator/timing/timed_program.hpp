@@ -18,6 +18,8 @@ inline constexpr std::uint32_t iterations_a_turn = 16;
 
 struct TimedOp {
   static constexpr std::uint32_t uncounted = 0xffffffffU;
+  static constexpr std::uint32_t most_levels =
+      8;  ///< With bits in `rounds` and `uniform`, the outermost ones.
   enum class Kind : std::uint8_t {
     send,
     receive,       ///< From a link.

@@ -264,8 +264,8 @@ struct ExitPlan {
   bool per_pe = false;  ///< Each PE leaves out its own, and has other runs.
   bool operator==(const ExitPlan&) const = default;
 };
-/// The most of a program.
-inline constexpr std::size_t most_exit_plans = 8;
+/// The most of a program, and of a tensor.
+inline constexpr std::size_t most_exit_plans = 8, most_axes = 8;
 /// Of a loop that may end early, in all its runs together.
 inline constexpr std::int64_t most_iterations = std::int64_t{1} << 62;
 
