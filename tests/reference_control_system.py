@@ -21,6 +21,7 @@ class Costs:
     setup: int
     depth: int = 2
     workers_depth: int = 1000
+    arguments_depth: int = 1000
 
 
 @dataclass
@@ -100,7 +101,8 @@ class ControlSystem:
 
     def queue(self, kind: str, to: int = 0, hops: int = 1) -> Queue:
         decides = self.costs.latency if kind == "flag up" else 0
-        depth = self.costs.workers_depth if kind.startswith("out") else self.costs.depth
+        depths = {"out 0": self.costs.workers_depth, "out 1": self.costs.arguments_depth}
+        depth = depths.get(kind, self.costs.depth)
         made = Queue(self.costs.hop * hops + decides, depth)
         return self.queues.setdefault((kind, to), made)
 

@@ -18,6 +18,7 @@ sys.path.append(str(Path(__file__).parents[2] / "examples"))
 import mach_listing
 
 RUNS = int(os.environ.get("CYCLOTRON_CONTROL_RUNS", "8"))  # a case; 50: 500 in all
+RATES = 20 if os.environ.get("CYCLOTRON_QUICK") else 20 * RUNS  # 50 RUNS: 1,000
 
 
 @cy.kernel
@@ -114,9 +115,10 @@ def document_of(program):
     return json.loads(program.core.to_bytes()[24:])
 
 
-def reference(program, control, flags, workers_depth=1000):
-    control_costs = program.machine.control
-    costs = Costs(control_costs.latency, control_costs.hop, control_costs.setup, workers_depth=workers_depth)
+def reference(program, control, flags, workers_depth=1000, arguments_depth=None):
+    own = program.machine.control
+    depths = {"workers_depth": workers_depth, "arguments_depth": arguments_depth or workers_depth}
+    costs = Costs(own.latency, own.hop, own.setup, **depths)
     flow = flow_of(document_of(program), flags)
     responses = len(program.roles["response"])
     system = ControlSystem(flow, calls_of(program, control), responses, costs)
@@ -286,6 +288,40 @@ def test_slow_workers_stop_the_controller_and_nothing_is_lost(name):
         for section, (calls, _) in system.taken.items():
             assert result.outputs[f"calls_{section}"].tolist() == calls
     assert held > 0
+
+
+def test_random_rates_of_workers_and_controllers_lose_nothing():
+    """MA-031, MA-033: full queues hold back all of the controller; where that is slow, workers are idle."""
+    rng = random.Random(33)
+    program = compiled("many_calls")
+    share = -(-max(len(section.calls) for section in program.sections) // 2)
+    held = np.zeros(4, int)  # by column: response, merge, executive, response
+    for _ in range(RATES):
+        slow_workers = rng.random() < 0.5
+        way, rate = (
+            (rng.randrange(4), rng.randrange(100, 400)) if slow_workers else (rng.randrange(20, 60), 1)
+        )
+        own = program.with_machine(
+            dataclasses.replace(
+                program.machine, control=cy.Control(latency=rng.randrange(40), hop=way, setup=rate)
+            )
+        )
+        depth = share + rng.randrange(3)
+        control = own.control_system.with_depths({"calls": depth, "arguments": 2 * depth})
+        flags = random_flags(control, rng)
+        result = cy.run(control, *flags, backend="sim")
+        system, cycles = reference(own, control, flags, depth, 2 * depth)
+        assert result.cycles == cycles
+        for section, (calls, arguments) in system.taken.items():
+            assert result.outputs[f"calls_{section}"].tolist() == calls
+            assert result.outputs.get(f"arguments_{section}", np.zeros(0)).tolist() == arguments
+        full, busy = result.stats["stall_full"][0], result.stats["busy"][1].max() / result.cycles
+        if slow_workers:
+            held += full
+            assert busy > 0.5
+        else:
+            assert busy < 0.2
+    assert held.all(), held
 
 
 def worker_busy(program, costs):
