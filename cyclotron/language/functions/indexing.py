@@ -29,16 +29,7 @@ from cyclotron.language.values.array import (
 from cyclotron.language.values.broadcasting import text, whole_numbers
 from cyclotron.language.values.context import active_recorder
 from cyclotron.language.values.dynamic_slices import Ragged, assign_by_mask, read_by_mask
-from cyclotron.language.values.nodes import (
-    Apply,
-    AxisIndex,
-    Constant,
-    Element,
-    Reduce,
-    Tensor,
-    accesses,
-    walk,
-)
+from cyclotron.language.values.nodes import Apply, AxisIndex, Constant, Element, Increment, Tensor
 from cyclotron.language.values.operations import apply, element, where
 from cyclotron.language.values.scalar_type import ScalarType, check_fit, check_storable, promote
 from cyclotron.language.values.scalars import check_numbers
@@ -156,6 +147,11 @@ def gathered(array: SymbolicArray, key: Any) -> Any:
     shape = broadcasting.broadcast([one.shape for one in indices])
     together = places == list(range(places[0], places[0] + len(places)))
     first = sum(not _is_number(one) for one in keys[: places[0]]) if together else 0
+    view = array.whole()
+    if view is not None:
+        for axis in (n for n in places if _is_data(keys[n])):
+            loops = view.tensor.searched_in.setdefault(_dimension(view, axis), set())
+            loops.update(active_recorder().indices())
     base = materialized(base) if base.costly else base
     number = _one_number(indices, sizes, shape)
     others = [size for n, size in enumerate(base.shape) if n not in axes]
@@ -197,7 +193,8 @@ def scattered(array: View, key: Any, value: Any) -> None:
         return
     keys = [element(one) if _is_symbolic_number(one) else one for one in _each_axis(array, key)]
     if any(map(is_place, keys)) and not any(map(is_array, keys)):
-        _put(array, keys, value, isinstance(value, _Grown) and value.is_of(array, key))
+        grows = isinstance(value, _Grown) and value.is_of(array, key)
+        _put(array, keys, [n for n, one in enumerate(keys) if is_place(one)], value, grows)
         return
     places = [n for n, one in enumerate(keys) if is_array(one)]
     if any(one is None for one in keys) or max(np.ndim(keys[n]) for n in places) != 1:
@@ -300,28 +297,41 @@ def _put_each(array: View, keys: Sequence[Any], value: Any, op: str = "") -> Non
             key = tuple(each)
             array[key] = _changed_by(op, array[key], one)
         else:
-            _put(array, each, one, grows=False)
+            _put(array, each, [*places], one, grows=False)
 
 
-def _put(array: View, keys: Sequence[Any], value: Any, grows: bool) -> None:
-    """Assign to the elements at a place, or add to them: all others stay as they are, in every bit."""
-    part = array[tuple(slice(None) if is_place(one) else one for one in keys)]
-    axes = [sum(not _is_number(one) for one in keys[:n]) for n, one in enumerate(keys) if is_place(one)]
+def put_where_searched(tensor: Tensor, index: Sequence[Affine], places: Sequence[int], value: Any) -> None:
+    """Assign to an element of an array that the same loop takes elements of at places that data tell.
+
+    Each of those is of the whole array then, so that a PE finds it by address: in equations for the element
+    alone, the ones assigned before would be of many tensors.
+    """
+    assert isinstance(tensor, SymbolicArray)
+    whole = tensor.whole()
+    assert whole is not None
+    _put(whole, index, places, value.element() if isinstance(value, Increment) else value, grows=False)
+
+
+def _put(array: View, keys: Sequence[Any], places: Sequence[int], value: Any, grows: bool) -> None:
+    """Assign to the elements at a place, or add to them: all others stay as they are, in every bit.
+
+    The subscripts of some axes are places, those of the others numbers or slices.
+    """
+    part = array[tuple(slice(None) if n in places else one for n, one in enumerate(keys))]
+    kept = [n for n, one in enumerate(keys) if n in places or not _is_number(one)]
+    axes = [kept.index(n) for n in places]
     sizes = [whole_numbers(part.shape, f"`{array.name}`")[axis] for axis in axes]
     others = tuple(size for axis, size in enumerate(part.shape) if axis not in axes)
-    indices = [
-        _normalized(one, size, array.name) for one, size in zip(filter(is_place, keys), sizes, strict=True)
-    ]
+    indices = [_normalized(keys[n], size, array.name) for n, size in zip(places, sizes, strict=True)]
     check_numbers(value, array.dtype_name)
     given = operand(value.term if grows else value)
     broadcasting.check_fits(given.shape, others)
-    one = None if given.shape else given.at(())
-    differs = (grows or given.dtype_name != part.dtype_name) and not isinstance(one, Constant)
-    if differs:
+    is_constant = not given.shape and isinstance(given.at(()), Constant)
+    differs = grows or given.dtype_name != part.dtype_name
+    if differs and not is_constant:
         check_storable(given.dtype_name, part.dtype_name)
-    if differs or (isinstance(one, Apply) and _takes(one, array.tensor)):  # else each element would take it
-        own = given.astype(part.dtype_name)
-        given = LazyArray(own.shape, own.dtype_name, own.at, (own,), label="put")
+    if not is_constant and (differs or not given.shape):
+        given = _computed(given.astype(part.dtype_name))
     new, number = materialized(given), _one_number(indices, sizes, ())
     recorder, loops = active_recorder(), []
     for axis, size in enumerate(part.shape):
@@ -336,10 +346,9 @@ def _put(array: View, keys: Sequence[Any], value: Any, grows: bool) -> None:
         recorder.close_loops(len(loops))
 
 
-def _takes(value: Element, tensor: Tensor) -> bool:
-    """Return whether an expression has elements of a tensor at places that data tell."""
-    taken = (access for part in walk(value) if isinstance(part, Reduce) for access in accesses(part))
-    return any(access.tensor is tensor for access in taken)
+def _computed(value: SymbolicArray) -> SymbolicArray:
+    """A value as one that needs an equation of its own to be held."""
+    return LazyArray(value.shape, value.dtype_name, value.at, (value,), label="put")
 
 
 def _dimension(view: View, axis: int) -> int:
@@ -470,6 +479,8 @@ def _check_integers(dtype: Any, name: str) -> None:
 
 def _normalized(index: Any, size: int, name: str) -> SymbolicArray:
     """Indices from 0 on."""
+    if isinstance(index, Affine):
+        return materialized(_computed(operand(index)))
     given = operand(index if isinstance(index, SymbolicArray) or is_place(index) else np.asarray(index))
     if given.dtype_name == "bool":
         raise trace_error(
@@ -484,4 +495,4 @@ def _normalized(index: Any, size: int, name: str) -> SymbolicArray:
     return materialized(combine("normalize_index", (wide, size)))
 
 
-dispatch.implement(gathered=gathered, scattered=scattered)
+dispatch.implement(gathered=gathered, scattered=scattered, put_where_searched=put_where_searched)

@@ -489,7 +489,7 @@ class View(SymbolicArray):
             return
         part = self[key]
         if isinstance(part, Access):
-            part.tensor.owner.assign(part.tensor, part.index, value)
+            assign_element(part.tensor, part.index, value)
         elif not part.is_same(value.whole() if isinstance(value, SymbolicArray) else None):
             self.tensor.owner.assign_view(part, value)
 
@@ -713,6 +713,16 @@ def computed_once(value: SymbolicArray, shape: Shape) -> SymbolicArray:
     ):
         return value
     return materialized(value)
+
+
+def assign_element(tensor: Tensor, index: tuple[Affine, ...], value: object) -> None:
+    """Assign to an element of a tensor, of which the loops around may take elements where data tell."""
+    searched = [(axis, index[axis], loops) for axis, loops in sorted(tensor.searched_in.items())]
+    places = [n for n, at, loops in searched if at.divisor == 1 and not loops.isdisjoint(at.terms)]
+    if places:
+        dispatch.call("put_where_searched", tensor, index, places, value)
+    else:
+        tensor.owner.assign(tensor, index, value)
 
 
 def materialized(value: SymbolicArray) -> SymbolicArray:

@@ -67,6 +67,7 @@ class Tensor:
         self.dtype_name = dtype
         self.adopts_dtype = False  # that of the inputs, since it is declared without one
         self.fixed = ""  # what it is, if nobody can write it
+        self.searched_in: dict[int, set[Index]] = {}  # loops that take elements where data tell, by axis
         self.scalars = scalars
         self.tile = tile
         self.is_input = is_input

@@ -12,6 +12,7 @@ from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import (
     SymbolicArray,
     View,
+    assign_element,
     assigned_by_cases,
     by_cases,
     check_scalars,
@@ -81,7 +82,7 @@ class SymbolicTensor(Tensor, SymbolicArray):
         if self._names_an_element(key):
             if self.fixed:
                 self.whole().check_writable()
-            self.owner.assign(self, self.subscripts(key), value)
+            assign_element(self, self.subscripts(key), value)
         else:
             check_scalars(self)
             self.whole()[key] = value
