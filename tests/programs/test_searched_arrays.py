@@ -93,6 +93,17 @@ def of_rows(v, n):
 
 
 @cy.kernel
+def along_both(v, n):
+    for i in range(v.shape[0]):
+        for j in range(v.shape[1]):
+            v[i, j] = v[i, n[i, j] % 4] + 1
+    for i in range(v.shape[0]):
+        for j in range(v.shape[1]):
+            v[i, j] = v[n[j, 1], n[i, j] % 4] * 0.5
+    return v
+
+
+@cy.kernel
 def whole_numbers(n):
     count = np.zeros(len(n), dtype=np.int32)
     for i in range(len(n)):
@@ -154,6 +165,7 @@ KERNELS: list[tuple[cy.Kernel, tuple[Any, ...]]] = [
     (largest, (X, PLACES)),
     (of_columns, (V, OTHERS)),
     (of_rows, (V, PLACES)),
+    (along_both, (V, OTHERS)),
     (whole_numbers, (PLACES,)),
 ]
 
@@ -171,12 +183,23 @@ def test_as_numpy(kernel: cy.Kernel, inputs: tuple[np.ndarray, ...], grid: tuple
             assert own.dtype == numpys.dtype
 
 
-@pytest.mark.parametrize(("kernel", "shape", "most"), [(largest, (160,), 12), (of_rows, (60, 6), 70)])
+@pytest.mark.parametrize(
+    ("kernel", "shape", "most"),
+    [
+        (shuffled, (160,), 14),
+        (exchanged, (160,), 16),
+        (intervals, (160,), 14),
+        (grown, (160,), 12),
+        (chosen, (160,), 17),
+        (largest, (160,), 12),
+        (of_rows, (60, 6), 70),
+    ],
+)
 def test_an_element_costs_the_same_in_long_arrays(
     kernel: cy.Kernel, shape: tuple[int, ...], most: int
 ) -> None:
     n = shape[0]
-    places = random.integers(0, n, n)
+    places = random.integers(0, np.arange(n) + 1)  # before each
     program = kernel.compile(random.random(shape), places, machine=cy.Machine(grid=(1, 1)))
     assert cy.run(program, backend="sim").cycles <= most * n
 
@@ -237,3 +260,43 @@ def test_rows_and_columns_are_centred_on_all_pes(n: int) -> None:
     result = cy.run(program, backend="sim")
     np.testing.assert_allclose(result.output, centred.reference(u), rtol=1e-12, atol=1e-12)
     assert result.cycles <= 600  # 3,072 on one PE for n = 16
+
+
+@cy.kernel
+def exchanged_at_a_running_place(x):
+    """On one PE in the text's order: a later statement takes the element of the test to all others."""
+    for _ in range(2):
+        place = 0
+        for j in range(len(x)):
+            if x[j] < x[place]:
+                x[place], x[j] = x[j], x[place]
+                place += 1
+    return x
+
+
+def test_an_exchange_at_a_running_place_compiles_on_one_pe() -> None:
+    x = random.random(12)
+    program = exchanged_at_a_running_place.compile(x, machine=cy.Machine(grid=(1, 1)))
+    found = cy.run(program, backend="sim").output
+    np.testing.assert_array_equal(found, exchanged_at_a_running_place.reference(x.copy()))
+
+
+@cy.kernel
+def both_ways(u):
+    """Thomas' sweeps along rows, to and fro, as of an alternating direction implicit method."""
+    n = len(u)
+    for _ in range(3):
+        for j in range(1, n):
+            u[:, j] = u[:, j] + 0.25 * u[:, j - 1]
+        for j in range(n - 2, -1, -1):
+            u[:, j] = u[:, j] - 0.5 * u[:, j + 1]
+    return u
+
+
+def test_sweeps_to_and_fro_run_on_several_pes() -> None:
+    u = random.random((16, 16))
+    program = both_ways.compile(u, machine=cy.Machine(grid=(8, 8)))
+    result = cy.run(program, backend="sim")
+    np.testing.assert_array_equal(result.output, both_ways.reference(u.copy()))
+    one = both_ways.compile(u, schedule=cy.Schedule().space("0", "0"), machine=cy.Machine(grid=(8, 8)))
+    assert 4 * result.cycles <= cy.run(one, backend="sim").cycles

@@ -142,6 +142,28 @@ void Router::constants(FlowId id, poly::Set& starts, std::vector<Rule>& rules) c
   }
 }
 
+/// From where it is computed, whatever the distance, or only what the same PE computes.
+void Router::hand_straight(FlowId id, bool in_place, poly::Set& starts, std::vector<Rule>& rules) const {
+  const auto rank = graph_.dims.size();
+  for (const auto& holder : holders_) {
+    if (graph_.at(holder.flow).tensor != graph_.at(id).tensor || starts.is_empty()) continue;
+    const auto wanted = poly::Map::function(starts, graph_.at(id).element);
+    const auto held = poly::Map::function(holder.domain, graph_.at(holder.flow).element);
+    const auto pieces = wanted.then(held.reverse()).pieces();
+    if (!pieces) return;
+    for (const auto& piece : *pieces) {
+      auto from = as_shifts(piece.domain, piece.forms);
+      auto domain = piece.domain;
+      for (std::size_t s = 0; in_place && s < frame_.space.size(); ++s)
+        domain = domain.intersect({poly::substitute(frame_.space[s], from, rank) - frame_.space[s], true});
+      if (domain.is_empty()) continue;
+      starts = starts.subtract(domain).coalesce();
+      rules.push_back({Transfer{holder.flow, std::move(from), false}, id, std::move(domain),
+                       Origin::inner_send, graph_.at(id).span});
+    }
+  }
+}
+
 /// InnerSend and turns: the starts of a computed operand's lines take it from the nearest point that holds
 /// it: the same point, then a neighbour, in the space that computes it or in one it passes through.
 void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) const {
@@ -167,6 +189,8 @@ void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) co
   // A value of an earlier step rather travels in that step than from neighbour to neighbour in this one,
   // where others come the other way.
   hand_over_far(id, true, starts, rules);
+  // So is one of the same PE, where an operand of another statement may have to wait for this one.
+  hand_straight(id, true, starts, rules);
   for (const auto& offset : offsets) {
     // Routes lead there in the steps before; here, users would wait for each other.
     if (is_routed(relays_) && relays_ != Relays::routed_in_turns && time_step(offset) == 0 &&
@@ -187,18 +211,7 @@ void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) co
   hand_over_far(id, false, starts, rules);
   // What no neighbour holds comes straight from where it is computed; the mapping decides whether the
   // machine can carry it.
-  for (const auto& holder : holders_) {
-    if (graph_.at(holder.flow).tensor != tensor || starts.is_empty()) continue;
-    const auto wanted = poly::Map::function(starts, graph_.at(id).element);
-    const auto held = poly::Map::function(holder.domain, graph_.at(holder.flow).element);
-    const auto pieces = wanted.then(held.reverse()).pieces();
-    if (!pieces) break;
-    for (const auto& piece : *pieces) {
-      rules.push_back({Transfer{holder.flow, as_shifts(piece.domain, piece.forms), false}, id, piece.domain,
-                       Origin::inner_send, graph_.at(id).span});
-      starts = starts.subtract(piece.domain).coalesce();
-    }
-  }
+  hand_straight(id, false, starts, rules);
   if (starts.is_empty()) return;
   throw LegalityError(
       {.code = "CYC211",

@@ -99,6 +99,7 @@ class Router {
       FlowId id, const Holder& holder, const poly::Set& starts, std::int64_t least, std::int64_t most) const;
   void hand_over_one_hop(FlowId id, poly::Set& starts, std::vector<Rule>& rules) const;
   void hand_over_next(FlowId id, poly::Set& starts, std::vector<Rule>& rules) const;
+  void hand_straight(FlowId id, bool in_place, poly::Set& starts, std::vector<Rule>& rules) const;
   [[nodiscard]] std::int64_t time_step(const std::vector<std::int64_t>& offset) const;
   void hand_over_far(FlowId id, bool earlier, poly::Set& starts, std::vector<Rule>& rules) const;
   bool relay_for_one(FlowId id, FlowId source, const poly::Set& domain,
