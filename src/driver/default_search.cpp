@@ -672,8 +672,8 @@ class DefaultSearch {
     return hope(placement) * std::min(share, 1.0) < by_chance * best_time();
   }
 
-  /// Times of all choices, by the simulator. Of one that it does not tell, the least that it may take, with estimates as
-  /// much too small as they are for others. Where early exits are lost, as if the others ended after one iteration.
+  /// Times of all choices, by the simulator. Of one that it does not tell, the estimate, as much too small as those of
+  /// others are. Where early exits are lost, as if the others ended after one iteration.
   [[nodiscard]] std::vector<double> times() const {
     double scale = 1;
     for (const auto& choice : choices_)
@@ -681,7 +681,7 @@ class DefaultSearch {
     std::vector<double> result;
     for (const auto& choice : choices_) {
       const auto cycles =
-          choice.cycles ? static_cast<double>(*choice.cycles) : scale * choice.placement.least;
+          choice.cycles ? static_cast<double>(*choice.cycles) : scale * choice.placement.cycles;
       result.push_back(cycles * choice.lost_iterations);
     }
     return result;

@@ -48,6 +48,7 @@ struct Loop {
   std::size_t index = 0;
   double extent = 1;
   double first = 0;
+  std::set<std::size_t> fixed_with{};  ///< The indices which a value of this one tells, and which tell it.
   bool operator==(const Loop&) const = default;
 };
 
@@ -164,6 +165,18 @@ class EquationCost {
       result.push_back({static_cast<std::size_t>(index),
                         static_cast<double>(std::max<std::int64_t>(high - low + 1, 1)),
                         static_cast<double>(low)});
+    }
+    for (std::size_t v = 0; v < result.size(); ++v) {
+      if (result[v].extent == 1) continue;
+      const auto value = scope.points.equality_for(v);
+      if (!value) continue;
+      std::vector<std::size_t> others;
+      for (std::size_t u = 0; u < result.size(); ++u) {
+        if (value->coefficients[u] != 0) others.push_back(u);
+      }
+      if (others.size() != 1 || std::abs(value->coefficients[others[0]]) != 1) continue;
+      result[v].fixed_with.insert(result[others[0]].index);
+      result[others[0]].fixed_with.insert(result[v].index);
     }
     return result;
   }
@@ -399,30 +412,9 @@ class Estimates {
   }
 
   [[nodiscard]] Placement of(Schedule schedule) const {
-    // PEs along the indices in space, and their neighbouring values in each; 0: dealt out in turn.
-    std::vector<double> parts(names_.size(), 0), blocks(names_.size(), 1);
     Placement result;
-    std::set<std::size_t> inwards, in_blocks;
-    for (std::size_t d = 0; d < schedule.space_indices.size(); ++d) {
-      const auto n =
-          static_cast<std::size_t>(std::ranges::find(names_, schedule.space_indices[d]) - names_.begin());
-      if (n == names_.size()) continue;
-      result.in_turn = result.in_turn || sequential_.carried.contains(names_[n]);
-      if (std::ranges::find(schedule.inward_indices, names_[n]) != schedule.inward_indices.end())
-        inwards.insert(n);
-      if (std::ranges::find(schedule.reductions, names_[n], &recurrence::Tree::index) !=
-          schedule.reductions.end())
-        in_blocks.insert(n);
-      if (d < grid_.size()) blocks[n] = std::ceil(extents_[n] / static_cast<double>(grid_[d]));
-      parts[n] = std::ceil(extents_[n] / blocks[n]);
-      const auto fold = std::ranges::find(schedule.folds, names_[n], &Fold::dimension);
-      if (fold != schedule.folds.end()) {
-        parts[n] = static_cast<double>(fold->parts);
-        blocks[n] = 0;
-      }
-      result.pes *= parts[n];
-      result.is_folded = result.is_folded || parts[n] < extents_[n];
-    }
+    const auto spread = spread_of(schedule, result);
+    const auto &parts = spread.parts, &blocks = spread.blocks;
     std::map<Box, double> loads;
     const auto is_loaded = [&](const std::string* input) {
       return input != nullptr && movement_of(schedule, *input) != nullptr;
@@ -436,15 +428,19 @@ class Estimates {
       double cycles = work.cycles;
       const bool by_address = work.selection && is_found(*work.selection);
       std::map<std::size_t, std::pair<double, double>> where;
+      std::set<std::size_t> counted;
       for (const auto& loop : work.loops) {
         const auto pes = parts[loop.index], block = blocks[loop.index];
         const bool is_found_along =
             by_address && std::ranges::find(work.selection->along, loop.index) != work.selection->along.end();
-        const auto each = pes == 0     ? loop.extent
+        const bool in_turn = pes == 0 || sequential_.whole.contains(names_[loop.index]);
+        const auto each = in_turn      ? loop.extent
                           : block == 0 ? std::ceil(loop.extent / pes)
                                        : std::min(loop.extent, block);
         const bool is_skipped = pes == 0 && cost_.bounded.contains(loop.index);
-        if (!is_found_along) cycles *= is_skipped ? std::max(each / expected_of_bounded, 1.0) : each;
+        if (!is_found_along && spread.is_new(loop, counted))
+          cycles *= is_skipped ? std::max(each / expected_of_bounded, 1.0) : each;
+        counted.insert(loop.index);
         if (pes == 0) continue;
         const auto first = loop.first - firsts_[loop.index], last = first + loop.extent - 1;
         if (block > 0)
@@ -463,11 +459,16 @@ class Estimates {
     for (const auto& way : cost_.ways) {
       if (is_loaded(way.input)) continue;
       const auto index = way.along.index;
-      const bool in_turn = way.reduced && blocks[index] > 1 && parts[index] > 1 && !in_blocks.contains(index);
+      const bool in_turn =
+          way.reduced && blocks[index] > 1 && parts[index] > 1 && !spread.in_blocks.contains(index);
       double cycles = way.cycles * (in_turn ? way.along.extent : std::min(parts[index], way.along.extent));
-      if (way.computed && inwards.contains(index)) cycles /= 2;
+      if (way.computed && spread.inwards.contains(index)) cycles /= 2;
       result.least += cycles;
-      for (const auto& loop : way.around) cycles *= parts[loop.index] > 0 ? 1 : loop.extent;
+      std::set<std::size_t> counted{way.along.index};
+      for (const auto& loop : way.around) {
+        if (spread.is_new(loop, counted) && parts[loop.index] == 0) cycles *= loop.extent;
+        counted.insert(loop.index);
+      }
       result.cycles += cycles;
     }
     result.schedule = std::move(schedule);
@@ -549,6 +550,45 @@ class Estimates {
   }
 
  private:
+  /// Indices on the grid.
+  struct Spread {
+    std::vector<double> parts;   ///< PEs along each index, 0: none.
+    std::vector<double> blocks;  ///< Neighbouring values in each, 0: they are dealt out in turn.
+    std::set<std::size_t> inwards, in_blocks;
+
+    /// True where a loop counts beside others: neither these tell its value nor one in space.
+    [[nodiscard]] bool is_new(const Loop& loop, const std::set<std::size_t>& counted) const {
+      return std::ranges::none_of(loop.fixed_with, [&](std::size_t other) {
+        return counted.contains(other) || (parts[loop.index] == 0 && parts[other] > 0);
+      });
+    }
+  };
+
+  [[nodiscard]] Spread spread_of(const Schedule& schedule, Placement& result) const {
+    Spread spread{std::vector<double>(names_.size(), 0), std::vector<double>(names_.size(), 1), {}, {}};
+    for (std::size_t d = 0; d < schedule.space_indices.size(); ++d) {
+      const auto n =
+          static_cast<std::size_t>(std::ranges::find(names_, schedule.space_indices[d]) - names_.begin());
+      if (n == names_.size()) continue;
+      result.in_turn = result.in_turn || sequential_.carried.contains(names_[n]);
+      if (std::ranges::find(schedule.inward_indices, names_[n]) != schedule.inward_indices.end())
+        spread.inwards.insert(n);
+      if (std::ranges::find(schedule.reductions, names_[n], &recurrence::Tree::index) !=
+          schedule.reductions.end())
+        spread.in_blocks.insert(n);
+      if (d < grid_.size()) spread.blocks[n] = std::ceil(extents_[n] / static_cast<double>(grid_[d]));
+      spread.parts[n] = std::ceil(extents_[n] / spread.blocks[n]);
+      const auto fold = std::ranges::find(schedule.folds, names_[n], &Fold::dimension);
+      if (fold != schedule.folds.end()) {
+        spread.parts[n] = static_cast<double>(fold->parts);
+        spread.blocks[n] = 0;
+      }
+      result.pes *= spread.parts[n];
+      result.is_folded = result.is_folded || spread.parts[n] < extents_[n];
+    }
+    return spread;
+  }
+
   Names names_;
   std::vector<double> extents_;  ///< Of each index, from its least value in any equation to the greatest,
   std::vector<double> firsts_;   ///< and the least one.

@@ -66,6 +66,9 @@ class SequentialLoops {
       if (writers == writers_.end()) return;
       for (const auto* writer : writers->second) find_carried(*writer, {&reader, &access, scope});
     });
+    each_read([&](const Equation& reader, const recurrence::Access& access, const Names& scope) {
+      find_whole({&reader, &access, scope});
+    });
   }
 
   [[nodiscard]] SequentialIndices take() && { return std::move(result_); }
@@ -169,6 +172,22 @@ class SequentialLoops {
           result_.carried.insert(loops[v]);
         return;
       }
+    }
+  }
+
+  /// An iteration needs all of the one before where its values go into a reduction that they are computed from.
+  void find_whole(const Read& read) {
+    const auto& loops = read.reader->indices;
+    const auto is_reduced = [&](const recurrence::Affine& form) {
+      const auto* index = index_of(form, read.scope);
+      return index != nullptr && std::ranges::find(loops, *index) == loops.end();
+    };
+    if (!writers_.contains(read.access->tensor) || std::ranges::none_of(read.access->index, is_reduced))
+      return;
+    for (std::size_t v = 0; v < loops.size(); ++v) {
+      if (result_.carried.contains(loops[v]) &&
+          depends(read.access->tensor, read.reader->target, std::span(loops).first(v)))
+        result_.whole.insert(loops[v]);
     }
   }
 

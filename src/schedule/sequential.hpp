@@ -11,6 +11,7 @@ struct SequentialIndices {
   std::set<std::string> exits;    ///< Of loops that may end early.
   std::set<std::string> rows;     ///< Around these loops: each iteration of them has another end.
   std::set<std::string> carried;  ///< Of loops whose iterations compute values from those of others.
+  std::set<std::string> whole;    ///< Of these, loops that reduce all which the iteration before computes.
 };
 
 [[nodiscard]] SequentialIndices sequential_indices(const recurrence::System& system);

@@ -16,12 +16,15 @@ Embedding::Embedding(const Nest& nest, const LastWrites& writes, const std::vect
   for (const auto& expr : nest.system.exprs) {
     if (const auto* reduce = std::get_if<Reduce>(&expr.node)) taken_.insert(reduce->index);
   }
-  // Loops that compute have the first choice of names.
-  for (std::size_t s = 0; s < nest.positions.size(); ++s) {
-    if (live_[s] && !copies_[s]) name_loops(s);
+  // Loops that compute have the first choice of names, then those that copy, then sums.
+  nests_.resize(nest.positions.size());
+  for (const bool copying : {false, true}) {
+    for (std::size_t s = 0; s < nest.positions.size(); ++s) {
+      if (live_[s] && copies_[s] == copying) name_loops(s);
+    }
   }
   for (std::size_t s = 0; s < nest.positions.size(); ++s) {
-    if (live_[s] && copies_[s]) name_loops(s);
+    if (live_[s]) name_reductions(s);
   }
   name_orders();
   do embed();
@@ -42,10 +45,13 @@ std::vector<ExprId> Embedding::reductions(std::size_t statement) const {
   return result;
 }
 
-/// All indices of an embedded statement, those of its reductions last.
+/// All indices of an embedded statement, those of its reductions last; without any that run around it.
 std::vector<std::string> Embedding::nest_of(std::size_t statement) const {
   auto names = statements_[statement].names;
-  for (const auto id : reductions(statement)) names.push_back(reduction_names_.at(id));
+  for (const auto id : reductions(statement)) {
+    const auto& name = reduction_names_.at(id);
+    if (!outer_sums_.contains(id) && std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
   return names;
 }
 
@@ -69,14 +75,15 @@ std::string Embedding::unused(const std::string& name) const {
   }
 }
 
-/// The name, or one like it, that the innermost nest so far can have next.
-std::string Embedding::fitting(const std::string& name, bool descending) const {
+/// The name, or one like it, that a statement's nest can have next.
+std::string Embedding::fitting(std::size_t statement, const std::string& name, bool descending) const {
+  const auto& nest = nests_[statement];
   const auto fits = [&](const std::string& candidate) {
     const auto known = directions_.find(candidate);
     if (known != directions_.end() && known->second != descending) return false;
-    if (std::ranges::find(nests_.back(), candidate) != nests_.back().end()) return false;
+    if (std::ranges::find(nest, candidate) != nest.end()) return false;
     auto trial = nests_;
-    trial.back().push_back(candidate);
+    trial[statement].push_back(candidate);
     return consistent_order(trial).has_value();
   };
   auto result = name;
@@ -84,31 +91,64 @@ std::string Embedding::fitting(const std::string& name, bool descending) const {
   return result;
 }
 
+/// True where a loop's index tells how far from a place of the target's elements lie, so that they run backwards.
+bool Embedding::is_mirrored(std::size_t statement, std::size_t depth) const {
+  const auto& equation = nest_.system.equations[statement];
+  bool result = false;
+  for (const auto& subscript : equation.index) {
+    const auto factor = to_poly(subscript, equation.indices.size()).coefficients[depth];
+    if (factor > 0) return false;
+    result = result || factor < 0;
+  }
+  return result;
+}
+
 /// Loops of one name share an index, unless they run in different directions or nest the other way round.
 void Embedding::name_loops(std::size_t statement) {
   const auto& indices = nest_.system.equations[statement].indices;
-  nests_.emplace_back();
   for (std::size_t depth = 0; depth < indices.size(); ++depth) {
     const bool descending = nest_.positions[statement].descending[depth];
     auto& name = loop_names_[loop_of(statement, depth)];
     if (name.empty()) {
-      name = fitting(indices[depth], descending);
+      const bool down = descending != is_mirrored(statement, depth);
+      name = fitting(statement, indices[depth], down);
       taken_.insert(name);
-      directions_[name] = descending;
+      directions_[name] = down;
     }
-    nests_.back().push_back(name);
+    nests_[statement].push_back(name);
+    if (name != indices[depth]) turned_.push_back({name, indices[depth]});
     if (!descending) continue;
     const auto last = writes_.domain(statement).maximum(depth).value_or(0);
     const auto [end, first] = ends_.emplace(name, last);
     end->second = std::max(end->second, last);
   }
+}
+
+/// Sums beside each other may share an index.
+void Embedding::name_reductions(std::size_t statement) {
+  std::map<std::string, std::string> known;
   for (const auto id : reductions(statement)) {
-    auto& name = reduction_names_[id];
-    name = fitting(std::get<Reduce>(nest_.system.at(id).node).index, false);
-    taken_.insert(name);
-    directions_[name] = false;
-    nests_.back().push_back(name);
+    const auto& index = std::get<Reduce>(nest_.system.at(id).node).index;
+    const auto [name, is_new] = known.emplace(index, index);
+    if (is_new) name->second = name_of_reduction(statement, index);
+    reduction_names_[id] = name->second;
+    const auto& nest = nests_[statement];
+    if (std::ranges::find(nest, name->second) == nest.end()) outer_sums_.insert(id);
   }
+}
+
+std::string Embedding::name_of_reduction(std::size_t statement, const std::string& index) {
+  auto& nest = nests_[statement];
+  auto name = fitting(statement, index, false);
+  // A sum may run around loops that it stands in, as one of another statement does.
+  const auto direction = directions_.find(index);
+  if (name != index && direction != directions_.end() && !direction->second &&
+      std::ranges::find(nest, index) == nest.end())
+    return index;
+  taken_.insert(name);
+  directions_[name] = false;
+  nest.push_back(name);
+  return name;
 }
 
 /// An index for each loop whose contents may have to run one after the other.
@@ -123,6 +163,16 @@ void Embedding::name_orders() {
   }
 }
 
+/// The order of all indices. Those of loops that run backwards come before the ones that they stand beside, if they can:
+/// in that order the values go on.
+std::vector<std::string> Embedding::order_of(std::vector<std::vector<std::string>> nests) const {
+  for (const auto& pair : turned_) {
+    nests.push_back(pair);
+    if (!consistent_order(nests)) nests.pop_back();
+  }
+  return nesting_order(std::move(nests));
+}
+
 void Embedding::embed() {
   statements_.clear();
   std::vector<std::vector<std::string>> nests;
@@ -130,7 +180,7 @@ void Embedding::embed() {
     statements_.push_back(live_[s] ? embedded(s) : Embedded{});
     if (live_[s]) nests.push_back(nest_of(s));
   }
-  const auto order = nesting_order(std::move(nests));
+  const auto order = order_of(std::move(nests));
   for (std::size_t s = 0; s < nest_.positions.size(); ++s) {
     if (live_[s] && !copies_[s]) pin(s, order);
     if (live_[s]) invert(statements_[s], s);
@@ -176,7 +226,7 @@ void Embedding::pin(std::size_t statement, const std::vector<std::string>& order
     } else if (const auto form = beside(statement, name)) {
       result.names.push_back(name);
       result.loop.emplace_back();
-      const bool free = unpinned_.contains(statement);
+      const bool free = unpinned_.contains({statement, name});
       result.coordinates.push_back(free ? poly::constant(form->coefficients.size(), 0) : *form);
     }
   }
@@ -207,8 +257,13 @@ std::optional<poly::Affine> Embedding::beside(std::size_t statement, const std::
       if (loop_names_.at(loop_of(other, level)) != name) continue;
       for (std::size_t d = 0; d < equation.index.size(); ++d) {
         const auto variables = equation.indices.size();
-        if (to_poly(equation.index[d], variables) != poly::variable(variables, level)) continue;
-        const auto form = to_poly(own.index[d], own.indices.size());
+        const auto subscript = to_poly(equation.index[d], variables);
+        auto form = to_poly(own.index[d], own.indices.size());
+        if (subscript == poly::constant(variables, subscript.constant) - poly::variable(variables, level)) {
+          form = poly::constant(own.indices.size(), subscript.constant) - form;
+        } else if (subscript != poly::variable(variables, level)) {
+          continue;
+        }
         const auto end = ends_.find(name);
         return end == ends_.end() ? form : poly::constant(own.indices.size(), end->second) - form;
       }
@@ -224,29 +279,35 @@ bool Embedding::add_orders(const std::vector<std::vector<Read>>& reads) {
   for (std::size_t s = 0; s < statements_.size(); ++s) {
     if (live_[s]) nests.push_back(nest_of(s));
   }
-  const auto order = nesting_order(std::move(nests));
-  bool added = false;
+  const auto order = order_of(std::move(nests));
+  const auto before = ordered_;
+  bool changed = false;
   for (std::size_t s = 0; s < reads.size(); ++s) {
     if (!live_[s]) continue;
     for (const auto& read : reads[s]) {
       for (const auto& source : read.sources) {
-        if (copies_[source.statement] || advances(order, s, read, source)) continue;
+        if (copies_[source.statement]) continue;
+        const auto wrong = goes_back(order, s, read, source);
+        if (!wrong) continue;
         const auto &mine = nest_.positions[s].text, &its = nest_.positions[source.statement].text;
         const auto common = static_cast<std::size_t>(std::ranges::mismatch(mine, its).in1 - mine.begin());
-        const bool ordered =
-            source.statement == s || !ordered_.insert(common == 0 ? Loop{} : loop_of(s, common - 1)).second;
-        if (ordered && unpinned_.insert(s).second) added = true;
-        if (ordered && unpinned_.insert(source.statement).second) added = true;
-        added |= !ordered;
+        const auto around = common == 0 ? Loop{} : loop_of(s, common - 1);
+        if (source.statement != s && !before.contains(around)) {
+          changed |= ordered_.insert(around).second;
+          continue;
+        }
+        for (const auto statement : {s, source.statement})
+          changed |= unpinned_.insert({statement, *wrong}).second;
       }
     }
   }
-  return added;
+  return changed;
 }
 
-/// True where the source's points lie before those that read it, or at the same point.
-bool Embedding::advances(const std::vector<std::string>& order, std::size_t reader, const Read& read,
-                         const Source& source) const {
+/// The first index in which a point of the source lies behind one that reads it; none where it lies before all, or at the
+/// same point.
+std::optional<std::string> Embedding::goes_back(const std::vector<std::string>& order, std::size_t reader,
+                                                const Read& read, const Source& source) const {
   const auto variables = read.scope.names.size();
   const auto coordinate = [&](const Source& at, const std::string& name) {
     const auto& embedded = statements_[at.statement];
@@ -261,11 +322,11 @@ bool Embedding::advances(const std::vector<std::string>& order, std::size_t read
   auto equal = source.points;
   for (const auto& name : order) {
     const auto step = coordinate(here, name) - coordinate(source, name);
-    if (!equal.intersect({-1 * step - poly::constant(variables, 1), false}).is_empty()) return false;
+    if (!equal.intersect({-1 * step - poly::constant(variables, 1), false}).is_empty()) return name;
     equal = equal.intersect({step, true});
-    if (equal.is_empty()) return true;
+    if (equal.is_empty()) return std::nullopt;
   }
-  return true;
+  return std::nullopt;
 }
 
 }  // namespace cyclotron::recurrence::detail

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <cyclotron/recurrence/nest.hpp>
@@ -40,30 +41,39 @@ class Embedding {
   [[nodiscard]] std::vector<ExprId> reductions(std::size_t statement) const;
   [[nodiscard]] std::vector<std::string> nest_of(std::size_t statement) const;
   [[nodiscard]] std::string unused(const std::string& name) const;
-  [[nodiscard]] std::string fitting(const std::string& name, bool descending) const;
+  [[nodiscard]] std::string fitting(std::size_t statement, const std::string& name, bool descending) const;
+  [[nodiscard]] bool is_mirrored(std::size_t statement, std::size_t depth) const;
   void name_loops(std::size_t statement);
+  void name_reductions(std::size_t statement);
+  [[nodiscard]] std::string name_of_reduction(std::size_t statement, const std::string& index);
   void name_orders();
+  [[nodiscard]] std::vector<std::string> order_of(std::vector<std::vector<std::string>> nests) const;
   void embed();
   [[nodiscard]] Embedded embedded(std::size_t statement) const;
   void pin(std::size_t statement, const std::vector<std::string>& order);
   void invert(Embedded& embedded, std::size_t statement) const;
   [[nodiscard]] std::optional<poly::Affine> beside(std::size_t statement, const std::string& name) const;
   [[nodiscard]] bool add_orders(const std::vector<std::vector<Read>>& reads);
-  [[nodiscard]] bool advances(const std::vector<std::string>& order, std::size_t reader, const Read& read,
-                              const Source& source) const;
+  [[nodiscard]] std::optional<std::string> goes_back(const std::vector<std::string>& order,
+                                                     std::size_t reader, const Read& read,
+                                                     const Source& source) const;
 
   const Nest& nest_;
   const LastWrites& writes_;
   std::vector<bool> live_, copies_;
   std::map<std::string, bool> directions_;       ///< Of named loops: whether they count down.
-  std::vector<std::vector<std::string>> nests_;  ///< Names, outermost first, of each live statement so far.
-  std::set<std::string> taken_;                  ///< Names of indices.
+  std::vector<std::vector<std::string>> nests_;  ///< Names so far, outermost first, of each statement.
+  std::vector<std::vector<std::string>>
+      turned_;                   ///< Names of loops after which others of the text's name come.
+  std::set<std::string> taken_;  ///< Names of indices.
   std::map<Loop, std::string> loop_names_;
   std::map<ExprId, std::string> reduction_names_;
+  std::set<ExprId> outer_sums_;  ///< Over indices that elsewhere are around those of their statements.
   std::map<std::string, std::int64_t> ends_;  ///< Of names of descending loops: the largest index.
   std::map<Loop, std::string> order_names_;   ///< By loop, the empty one around all.
   std::set<Loop> ordered_;                    ///< Loops whose contents run one after the other.
-  std::set<std::size_t> unpinned_;  ///< Statements that stand beside no loop, since it runs otherwise.
+  /// Statements, and the indices of the loops that they do not stand beside, since those run otherwise.
+  std::set<std::pair<std::size_t, std::string>> unpinned_;
   std::vector<Embedded> statements_;
 };
 
