@@ -400,13 +400,35 @@ def test_indices_are_named_by_axis() -> None:
     found = str(sum_of_two.recurrences(A, B))
     assert "C[i, j] = A[i, j] + B[i, j]" in found
     found = str(transposed.recurrences(A))
-    assert "result_2[i-1, j] = Σ_{0 <= k <= 3} (A[k, i] · A[k, j])" in found
+    assert "result_2[i-1, k] = Σ_{0 <= j <= 3} (A[j, i] · A[j, k])" in found  # the others have A[j, i]
 
 
 def test_a_time_axis_is_named_by_its_loop_and_the_others_by_letters() -> None:
     found = str(history.recurrences(numbers(6), 3))
     assert "U[0, i] = A[i]" in found
     assert "U[t+1, i] = U[t, i] - (U[t, i+1] - U[t, i-1])" in found
+
+
+def test_indices_along_the_same_data_have_one_name() -> None:
+    @cy.kernel
+    def kernel(A, h):
+        for k in range(3):
+            h = A @ (A.T @ h)
+            mean = A.mean(axis=0)
+            row = A[k, :] / A[k, k]
+            A = A * h.sum() - mean / cy.sum(A * A, axis=0) * cy.sum(A, axis=0) - row
+        return A, h
+
+    A = numbers(4, 4)
+    found = str(kernel.recurrences(A, numbers(4)))
+    for text in (
+        "[k, j] = Σ_{0 <= i <= 3} (A[i, j] · h[i])",
+        "mean[k, j] = Σ_{0 <= i <= 3} A[i, j] / 4",
+        "row[k, j] = A[0, j] / A[0, 0]",
+        "Σ_{0 <= i <= 3} (A[i, j] · A[i, j])",
+    ):
+        assert text in found, (text, found)
+    assert "j_2" not in found  # the sum over j runs outside of the loop over i, as that over i in it
 
 
 def test_letters_of_loops_are_not_used_again() -> None:

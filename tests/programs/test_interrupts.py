@@ -43,7 +43,8 @@ def _compiling(n: int) -> Callable[[], Any]:
 def _refused(n: int) -> Callable[[], Any]:
     def compile_it() -> None:
         try:
-            sweeps.compile(cy.spec((n, n)), 3, schedule=GRID, machine=cy.Machine(grid=(2, 2)))
+            small = cy.Machine(grid=(2, 2), pe=cy.PE(memory=1000))
+            sweeps.compile(cy.spec((n, n)), 3, schedule=GRID, machine=small)
         except cy.CyclotronError:
             return
         raise AssertionError("not refused")

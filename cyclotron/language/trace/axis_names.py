@@ -1,14 +1,15 @@
 """The names of the indices of whole-array statements, which have no loops in the text.
 
-The rule: an axis of an array that a loop of the kernel subscripts elsewhere (`U[t + 1, 1:-1]`) is called like
-that loop. The other axes that are sliced are called i, j, k, l, ... in their order, without the names of the
-kernel's loops; axes that only numbers subscript have no name. Indices that are folded are called like the
-axis that they run along, or take the letters after those of the statement: `C = A @ B` runs over i and j and
-sums over k.
+Names follow the data: an index that runs along an axis alone (`u[2 * i + 1]`, not `u[i + j]`) is called
+like that axis, so that what is made along a line of PEs is used along it. In `y = A @ x; z = B @ y` that is
+`y[i]`, summed over j, and `z[j]`, summed over i. Axes of one array, and indices of one statement, have
+different names, but for sums beside each other: what is made of elements at its place decides before
+transposes, as in `u = u.T + 1`, these before sums, of inputs last.
 
-Without loops in the text, names follow the data: an index that runs along an axis of a computed array is
-called like that axis, unless another index of the statement is. `y = A @ x; z = B @ y` is `y[i]`, summed over
-j, and `z[j]`, summed over i: what is made along a line of PEs is used along it.
+An axis that a loop of the kernel subscripts elsewhere (`U[t + 1, 1:-1]`) is called like that loop, unless
+it is sliced within the loop. The others are called i, j, k, l, ... in their order, without the names of
+loops: of statements in more loops before those in fewer, of what is assigned before what is summed over. `C
+= A @ B` runs over i and j and sums over k.
 
 An axis of one element that a reduction leaves has no name: `m = x.sum(axis=1, keepdims=True)` is `m[i, 0]`.
 """
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from cyclotron.language.trace.statement import Statement
 from cyclotron.language.trace.trace import Trace
@@ -39,32 +41,12 @@ LETTERS = "ijklmnpqrs"
 
 def name_axes(trace: Trace) -> None:
     """Name all indices of whole-array statements of a finished recording."""
-    if not any(isinstance(loop, AxisIndex) for s in trace.statements for loop in s.loops) and not any(
-        isinstance(index, FoldIndex) for s in trace.statements for index in _reduced(s.value)
-    ):
+    if all(_is_written(i) for s in trace.statements for i in (*s.loops, *_reduced(s.value))):
         return
-    if any(_is_written(i) for s in trace.statements for i in (*s.loops, *_reduced(s.value))):
-        axes = _axis_names(trace)
-        folds = _fold_names(trace, axes)
-    else:
-        axes, folds = _followed(trace)
     for statement in (*trace.statements, *trace.equations):
         if _reduced(statement.value):
             _leave_out_single(statement)
-    for statement in trace.statements:
-        taken = {index.name for index in (*statement.loops, *_reduced(statement.value)) if _is_written(index)}
-        for loop in statement.loops:
-            if isinstance(loop, AxisIndex):
-                wanted = axes[loop.tensor][loop.axis]
-                loop.name = wanted if wanted not in taken else _free(taken)
-                taken.add(loop.name)
-        reduced = [index for index in _reduced(statement.value) if isinstance(index, FoldIndex)]
-        for index in reduced:
-            index.name = folds.get(index, "") if folds.get(index) not in taken else ""
-            taken.add(index.name)
-        for index in reduced:
-            index.name = index.name or _free(taken)
-            taken.add(index.name)
+    _name_alike(trace)
 
 
 def _is_single(index: Index) -> bool:
@@ -101,84 +83,106 @@ def _is_left(statement: Statement, axis: int) -> bool:
     return False
 
 
-def _followed(trace: Trace) -> tuple[dict[Tensor, list[str]], dict[Index, str]]:
-    """Names for the axes of assigned tensors and for folded indices: the data's, or the next letters."""
-    sliced: dict[Tensor, set[int]] = {}
+Axis = tuple[Tensor, int]
+Owner = Tensor | frozenset[Index]  # no two of whose axes or indices have one name
+
+
+@dataclass(eq=False)
+class _Alike:
+    """Axes and indices of one name: who has some of them, the loops around these, and the name once known."""
+
+    members: list[Axis | Index]
+    owners: set[Owner] = field(default_factory=set)
+    loops: set[str] = field(default_factory=set)
+    name: str = ""
+
+
+def _join(one: _Alike, other: _Alike, sets: dict[Axis | Index, _Alike]) -> None:
+    """Give two sets one name, if they can have one."""
+    names, loops = {one.name, other.name} - {""}, one.loops | other.loops
+    if one is other or one.owners & other.owners or len(names) > 1 or names & loops:
+        return
+    few, many = sorted((one, other), key=lambda each: len(each.members))
+    many.members += few.members
+    many.owners |= few.owners
+    many.loops, many.name = loops, "".join(names)
+    sets.update(dict.fromkeys(few.members, many))
+
+
+def _name_alike(trace: Trace) -> None:
+    """Give indices that run along the same data one name."""
+    sets: dict[Axis | Index, _Alike] = {}
+    written: set[str] = set()
+
+    def add(member: Axis | Index, owner: Owner, loops: Iterable[str]) -> None:
+        one = sets.setdefault(member, _Alike([member]))
+        one.owners.add(owner)
+        one.loops.update(loops)
+
     for statement in trace.statements:
-        for tensor, d, form in _subscripts(statement):
-            if any(isinstance(index, AxisIndex) for index in form.terms):
-                sliced.setdefault(tensor, set()).add(d)
-    axes: dict[Tensor, list[str]] = {}
-    folds: dict[Index, str] = {}
-    for statement in trace.statements:
-        wanted: dict[Index, str] = {}
-        for access in accesses(statement.value):
-            for name, form in zip(axes.get(access.tensor, ()), access.index, strict=False):
-                if len(form.terms) == 1 and name:
-                    wanted.setdefault(next(iter(form.terms)), name)
-        target = statement.target
-        names = axes.setdefault(target, [""] * target.ndim)
-        new = [loop for loop in statement.loops if isinstance(loop, AxisIndex) and not names[loop.axis]]
-        for loop in new:
-            if wanted.get(loop) not in names:
-                names[loop.axis] = wanted.get(loop, "")
-        used = set(names)
-        for index in _reduced(statement.value):
-            if index in wanted and wanted[index] not in used:
-                folds[index] = wanted[index]
-                used.add(wanted[index])
-        letters = iter(_letters(used))
-        for d in sorted(sliced.get(target, ())):
-            names[d] = names[d] or next(letters)
-    return axes, folds
+        own = [index.name for index in (*statement.loops, *_reduced(statement.value)) if _is_written(index)]
+        written.update(own)
+        for pair in _in_one_scope(statement):
+            for index in itertools.filterfalse(_is_written, pair):
+                add(index, pair, own)
+        for access in _accesses(statement):
+            for d, form in enumerate(access.index):
+                add((access.tensor, d), access.tensor, () if all(map(_is_written, form.terms)) else own)
+    alone = [(one, *each) for one in trace.statements for each in _alone(one)]
+    for _, access, d, index in alone:
+        axis = sets[access.tensor, d]
+        if _is_written(index) and index.name not in axis.loops:
+            axis.name = axis.name or index.name
+    for rank in range(4):
+        for statement, access, d, index in alone:
+            if not _is_written(index) and _rank(index, access, statement) == rank:
+                _join(sets[index], sets[access.tensor, d], sets)
+    beside: dict[Owner, list[_Alike]] = {}
+    for one in dict.fromkeys(sets.values()):
+        for owner in one.owners:
+            beside.setdefault(owner, []).append(one)
+    for statement in sorted(trace.statements, key=lambda one: -len(one.loops)):
+        indices = [*itertools.filterfalse(_is_written, (*statement.loops, *_reduced(statement.value)))]
+        here = [sets[index] for index in indices]
+        for index, one in zip(indices, here, strict=True):
+            taken = {other.name for other in itertools.chain(here, *(beside[owner] for owner in one.owners))}
+            index.name = one.name = one.name or next(_letters(written | taken))
 
 
-def _axis_names(trace: Trace) -> dict[Tensor, list[str]]:
-    """A name for each axis of each tensor."""
-    loops: set[str] = set()
-    named: dict[tuple[Tensor, int], str] = {}
-    sliced: set[tuple[Tensor, int]] = set()
-    for statement in trace.statements:
-        loops |= {i.name for i in (*statement.loops, *_reduced(statement.value)) if _is_written(i)}
-        for tensor, d, form in _subscripts(statement):
-            for index in form.terms:
-                if isinstance(index, AxisIndex):
-                    sliced.add((tensor, d))
-                elif _is_written(index) and len(form.terms) == 1:
-                    named.setdefault((tensor, d), index.name)
-    result = {}
-    for tensor in trace.tensors:
-        letters = iter(_letters(loops))
-        names = []
-        for d in range(tensor.ndim):
-            own = named.get((tensor, d))
-            names.append(own or (next(letters) if (tensor, d) in sliced else ""))
-        result[tensor] = names
-    return result
+def _rank(index: Index, access: Access, statement: Statement) -> int:
+    """Return 0 where elements are made of those at their places, 1 in transposes, 2 in sums, 3 of inputs."""
+    if isinstance(index, FoldIndex):
+        return 3 if access.tensor.is_input else 2
+    own = [one for form in access.index for one in form.terms if one in statement.loops]
+    return int(own != sorted(own, key=statement.loops.index))
 
 
-def _fold_names(trace: Trace, axes: dict[Tensor, list[str]]) -> dict[Index, str]:
-    """For folded indices the name of the first named axis that they run along."""
-    folds: dict[Index, str] = {}
-    for statement in trace.statements:
-        for access in accesses(statement.value):
-            for name, form in zip(axes[access.tensor], access.index, strict=True):
-                for index in form.terms if name and len(form.terms) == 1 else ():
-                    if isinstance(index, FoldIndex):
-                        folds.setdefault(index, name)
-    return folds
+def _accesses(statement: Statement) -> Iterator[Access]:
+    yield Access(statement.target, statement.index, statement.span)
+    yield from accesses(statement.value)
 
 
-def _subscripts(statement: Statement) -> Iterator[tuple[Tensor, int, Affine]]:
-    target = Access(statement.target, statement.index, statement.span)
-    for access in (target, *accesses(statement.value)):
+def _alone(statement: Statement) -> Iterator[tuple[Access, int, Index]]:
+    """Axes of tensors, and the one index that each subscript names."""
+    for access in _accesses(statement):
         for d, form in enumerate(access.index):
-            yield access.tensor, d, form
+            if len(form.terms) == 1:
+                yield access, d, next(iter(form.terms))
 
 
 def _reduced(value: Element) -> list[Index]:
     """The indices of the reductions of an expression, outermost first."""
     return [part.index for part in walk(value) if isinstance(part, Reduce)]
+
+
+def _in_one_scope(statement: Statement) -> Iterator[frozenset[Index]]:
+    """Pairs of indices of which one is in the scope of the other, and each with itself."""
+    scopes: list[tuple[Index, Iterable[Index]]] = [(index, statement.loops) for index in statement.loops]
+    for part in walk(statement.value):
+        if isinstance(part, Reduce):
+            scopes.append((part.index, (part.index, *statement.loops, *_reduced(part.body))))
+    for index, others in scopes:
+        yield from (frozenset((index, other)) for other in others)
 
 
 def _is_written(index: Index) -> bool:
@@ -195,7 +199,3 @@ def _letters(taken: Iterable[str]) -> Iterator[str]:
         if f"i{number}" not in taken:
             yield f"i{number}"
         number += 1
-
-
-def _free(taken: Iterable[str]) -> str:
-    return next(_letters(taken))
