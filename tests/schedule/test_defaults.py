@@ -337,7 +337,7 @@ def test_products_of_products_are_spread(n, depth):
     program, _ = equals_numpy(
         product_of_products, integers(n, 3), integers(3, 3), integers(3, n + 1), machine=machine
     )
-    assert min(program.grid) >= 2
+    assert program.grid == (5, 6) if n == 5 else min(program.grid) >= 2
     assert cy.prove(program).ok
 
 
