@@ -413,8 +413,14 @@ class Estimates {
 
   [[nodiscard]] Placement of(Schedule schedule) const {
     Placement result;
-    const auto spread = spread_of(schedule, result);
+    const auto spread = spread_of(schedule);
     const auto &parts = spread.parts, &blocks = spread.blocks;
+    for (std::size_t n = 0; n < names_.size(); ++n) {
+      if (parts[n] == 0) continue;
+      result.in_turn = result.in_turn || sequential_.carried.contains(names_[n]);
+      result.pes *= parts[n];
+      result.is_folded = result.is_folded || parts[n] < extents_[n];
+    }
     std::map<Box, double> loads;
     const auto is_loaded = [&](const std::string* input) {
       return input != nullptr && movement_of(schedule, *input) != nullptr;
@@ -564,13 +570,12 @@ class Estimates {
     }
   };
 
-  [[nodiscard]] Spread spread_of(const Schedule& schedule, Placement& result) const {
+  [[nodiscard]] Spread spread_of(const Schedule& schedule) const {
     Spread spread{std::vector<double>(names_.size(), 0), std::vector<double>(names_.size(), 1), {}, {}};
     for (std::size_t d = 0; d < schedule.space_indices.size(); ++d) {
       const auto n =
           static_cast<std::size_t>(std::ranges::find(names_, schedule.space_indices[d]) - names_.begin());
       if (n == names_.size()) continue;
-      result.in_turn = result.in_turn || sequential_.carried.contains(names_[n]);
       if (std::ranges::find(schedule.inward_indices, names_[n]) != schedule.inward_indices.end())
         spread.inwards.insert(n);
       if (std::ranges::find(schedule.reductions, names_[n], &recurrence::Tree::index) !=
@@ -583,8 +588,6 @@ class Estimates {
         spread.parts[n] = static_cast<double>(fold->parts);
         spread.blocks[n] = 0;
       }
-      result.pes *= spread.parts[n];
-      result.is_folded = result.is_folded || spread.parts[n] < extents_[n];
     }
     return spread;
   }

@@ -400,7 +400,7 @@ def test_indices_are_named_by_axis() -> None:
     found = str(sum_of_two.recurrences(A, B))
     assert "C[i, j] = A[i, j] + B[i, j]" in found
     found = str(transposed.recurrences(A))
-    assert "result_2[i-1, k] = Σ_{0 <= j <= 3} (A[j, i] · A[j, k])" in found  # the others have A[j, i]
+    assert "result_2[i-1, j] = Σ_{0 <= k <= 3} (A[k, i] · A[k, j])" in found
 
 
 def test_a_time_axis_is_named_by_its_loop_and_the_others_by_letters() -> None:

@@ -235,7 +235,7 @@ def scaled_rows(A):
 def test_sums_of_sums_are_spread(kernel, shapes, machine):
     arguments = [integers(*shape) for shape in shapes]
     program = kernel.compile(*arguments, machine=machine)
-    assert set(program.schedule.space_indices) & set("ijkl")
+    assert set(program.schedule.space_indices) & set("ij")
     expected = kernel.reference(*arguments)
     for backend in ("sim", "local"):
         outputs = cy.run(program, backend=backend).outputs.values()
@@ -255,7 +255,7 @@ def test_names_of_indices_follow_the_data():
 
     assert sides(three_times, (5, 5), (5, 5), (5,)) == ["y[i]", "z[j]", "result[i]"]
     matrices = sides(of_matrices, (3, 4), (4, 5), (5, 2))
-    assert matrices == ["product[i, j]", "result_1[l, j]", "product[l, k]", "result_2[l, j]"]
+    assert matrices == ["product[i, j]", "result_1[k, j]", "product[i, j]", "result_2[i, k]"]
     assert sides(scaled_rows, (4, 5)) == [
         "E[i, j]",
         "value[i, 0]",
@@ -337,7 +337,7 @@ def test_products_of_products_are_spread(n, depth):
     program, _ = equals_numpy(
         product_of_products, integers(n, 3), integers(3, 3), integers(3, n + 1), machine=machine
     )
-    assert program.grid == (5, 6) if n == 5 else min(program.grid) >= 2
+    assert program.grid == (max(n, 3), max(n + 1, 3))
     assert cy.prove(program).ok
 
 

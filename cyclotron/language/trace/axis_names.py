@@ -1,15 +1,16 @@
 """The names of the indices of whole-array statements, which have no loops in the text.
 
 Names follow the data: an index that runs along an axis alone (`u[2 * i + 1]`, not `u[i + j]`) is called
-like that axis, so that what is made along a line of PEs is used along it. In `y = A @ x; z = B @ y` that is
-`y[i]`, summed over j, and `z[j]`, summed over i. Axes of one array, and indices of one statement, have
-different names, but for sums beside each other: what is made of elements at its place decides before
-transposes, as in `u = u.T + 1`, these before sums, of inputs last.
+like that axis, so that what is made along a line of PEs is used along it. Axes of one array, and indices of
+one statement, have different names, but for sums beside each other over the same data. Arrays that are made
+of elements at their places have the names of these, then transposes (not in `u = u.T + 1`), then vectors in
+one dot product. Inputs are loaded where they are used and decide nothing.
 
 An axis that a loop of the kernel subscripts elsewhere (`U[t + 1, 1:-1]`) is called like that loop, unless
 it is sliced within the loop. The others are called i, j, k, l, ... in their order, without the names of
-loops: of statements in more loops before those in fewer, of what is assigned before what is summed over. `C
-= A @ B` runs over i and j and sums over k.
+loops: of statements in more loops before those in fewer. In a statement sums over what is computed take the
+names that it has, then come the letters of what is assigned, then those of the other sums: in `C = A @ B`
+i and j, summed over k; in `y = A @ x; z = B @ y` `y[i]`, summed over j, and `z[j]`, summed over i.
 
 An axis of one element that a reduction leaves has no name: `m = x.sum(axis=1, keepdims=True)` is `m[i, 0]`.
 """
@@ -95,6 +96,7 @@ class _Alike:
     owners: set[Owner] = field(default_factory=set)
     loops: set[str] = field(default_factory=set)
     name: str = ""
+    summed: str = ""  # the name of the first sum along them
 
 
 def _join(one: _Alike, other: _Alike, sets: dict[Axis | Index, _Alike]) -> None:
@@ -111,6 +113,18 @@ def _join(one: _Alike, other: _Alike, sets: dict[Axis | Index, _Alike]) -> None:
 
 def _name_alike(trace: Trace) -> None:
     """Give indices that run along the same data one name."""
+    sets, written = _sets(trace)
+    _join_along(trace, sets)
+    beside: dict[Owner, list[_Alike]] = {}
+    for one in dict.fromkeys(sets.values()):
+        for owner in one.owners:
+            beside.setdefault(owner, []).append(one)
+    for statement in sorted(trace.statements, key=lambda one: -len(one.loops)):
+        _name_indices(statement, sets, beside, written)
+
+
+def _sets(trace: Trace) -> tuple[dict[Axis | Index, _Alike], set[str]]:
+    """Each axis and unnamed index by itself, named like the loop alone on it; the names of all loops."""
     sets: dict[Axis | Index, _Alike] = {}
     written: set[str] = set()
 
@@ -128,33 +142,91 @@ def _name_alike(trace: Trace) -> None:
         for access in _accesses(statement):
             for d, form in enumerate(access.index):
                 add((access.tensor, d), access.tensor, () if all(map(_is_written, form.terms)) else own)
-    alone = [(one, *each) for one in trace.statements for each in _alone(one)]
-    for _, access, d, index in alone:
-        axis = sets[access.tensor, d]
-        if _is_written(index) and index.name not in axis.loops:
-            axis.name = axis.name or index.name
-    for rank in range(4):
-        for statement, access, d, index in alone:
-            if not _is_written(index) and _rank(index, access, statement) == rank:
-                _join(sets[index], sets[access.tensor, d], sets)
-    beside: dict[Owner, list[_Alike]] = {}
-    for one in dict.fromkeys(sets.values()):
-        for owner in one.owners:
-            beside.setdefault(owner, []).append(one)
-    for statement in sorted(trace.statements, key=lambda one: -len(one.loops)):
-        indices = [*itertools.filterfalse(_is_written, (*statement.loops, *_reduced(statement.value)))]
-        here = [sets[index] for index in indices]
-        for index, one in zip(indices, here, strict=True):
-            taken = {other.name for other in itertools.chain(here, *(beside[owner] for owner in one.owners))}
-            index.name = one.name = one.name or next(_letters(written | taken))
+    for statement in trace.statements:
+        for access, d, index in _alone(statement):
+            axis = sets[access.tensor, d]
+            if _is_written(index) and index.name not in axis.loops:
+                axis.name = axis.name or index.name
+    return sets, written
 
 
-def _rank(index: Index, access: Access, statement: Statement) -> int:
-    """Return 0 where elements are made of those at their places, 1 in transposes, 2 in sums, 3 of inputs."""
-    if isinstance(index, FoldIndex):
-        return 3 if access.tensor.is_input else 2
+def _join_along(trace: Trace, sets: dict[Axis | Index, _Alike]) -> None:
+    """Join what runs along what is computed: at its place, then in transposes, then in dot products."""
+    for transposed in (False, True):
+        for statement in trace.statements:
+            for access, d, index in _alone(statement):
+                axis = sets[access.tensor, d]
+                follows = isinstance(index, AxisIndex) and _is_transposed(access, statement) == transposed
+                if follows and (axis.name or not access.tensor.is_input):
+                    _join(sets[index], axis, sets)
+    for statement in trace.statements:
+        if sum(isinstance(index, AxisIndex) for index in statement.loops) < 2:
+            for axes in _summed(statement).values():
+                computed = [axis for axis in axes if not axis[0].is_input]
+                for one, other in itertools.pairwise(computed):
+                    _join(sets[one], sets[other], sets)
+
+
+def _name_indices(
+    statement: Statement,
+    sets: dict[Axis | Index, _Alike],
+    beside: dict[Owner, list[_Alike]],
+    written: set[str],
+) -> None:
+    """Name a statement's indices: sums along what is computed, then its loops, then the other sums."""
+    loops = [index for index in statement.loops if isinstance(index, AxisIndex)]
+    sums = _summed(statement)
+    here = [sets[index] for index in (*loops, *sums)]
+
+    def taken(one: _Alike) -> set[str]:
+        return one.loops | {other.name for owner in one.owners for other in beside[owner]} - {""}
+
+    def letter(one: _Alike) -> str:
+        return one.name or next(_letters(written | taken(one) | {other.name for other in here}))
+
+    def follow(index: Index, names: Iterable[str]) -> None:
+        """Name a sum by the first name that no index around it has, and no sum beside it along other data."""
+        data = {sets[axis] for axis in sums[index]}
+        apart = {sets[i].name for i, axes in sums.items() if data.isdisjoint(sets[axis] for axis in axes)}
+        one = sets[index]
+        one.name = one.name or next((n for n in names if n and n not in taken(one) | apart), "")
+
+    def follow_data() -> None:
+        for index, axes in sums.items():
+            data = [sets[axis] for axis in sorted(axes, key=lambda axis: axis[0].is_input)]
+            follow(index, [name for one in data for name in (one.name, one.summed)])
+
+    for index, axes in sums.items():
+        for axis in axes:
+            if not axis[0].is_input:
+                sets[axis].name = letter(sets[axis])
+                follow(index, [sets[axis].name])
+    if any(sets[index].name for index in sums):
+        follow_data()
+    for index in loops:
+        sets[index].name = letter(sets[index])
+    follow_data()
+    for index, axes in sums.items():
+        sets[index].name = letter(sets[index])
+        for axis in axes:
+            sets[axis].summed = sets[axis].summed or sets[index].name
+    for index in (*loops, *sums):
+        index.name = sets[index].name
+
+
+def _summed(statement: Statement) -> dict[Index, list[Axis]]:
+    """The sums without a name in the text, and the axes along which each runs alone."""
+    sums: dict[Index, list[Axis]] = {i: [] for i in _reduced(statement.value) if not _is_written(i)}
+    for access, d, index in _alone(statement):
+        if index in sums:
+            sums[index].append((access.tensor, d))
+    return sums
+
+
+def _is_transposed(access: Access, statement: Statement) -> bool:
+    """Return whether loops of the statement stand in another order in the access."""
     own = [one for form in access.index for one in form.terms if one in statement.loops]
-    return int(own != sorted(own, key=statement.loops.index))
+    return own != sorted(own, key=statement.loops.index)
 
 
 def _accesses(statement: Statement) -> Iterator[Access]:
