@@ -160,10 +160,10 @@ def _join_along(trace: Trace, sets: dict[Axis | Index, _Alike]) -> None:
                 if follows and (axis.name or not access.tensor.is_input):
                     _join(sets[index], axis, sets)
     for statement in trace.statements:
-        if sum(isinstance(index, AxisIndex) for index in statement.loops) < 2:
-            for axes in _summed(statement).values():
-                computed = [axis for axis in axes if not axis[0].is_input]
-                for one, other in itertools.pairwise(computed):
+        for axes in _summed(statement).values():
+            computed = [axis for axis in axes if not axis[0].is_input]
+            for one, other in itertools.combinations(computed, 2):
+                if one[1] - len(one[0].shape) == other[1] - len(other[0].shape):
                     _join(sets[one], sets[other], sets)
 
 
