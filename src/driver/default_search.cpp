@@ -38,8 +38,8 @@ constexpr std::size_t long_kernel = 900;
 constexpr double few_cycles = 300;
 /// One whose candidates cost so much runs on one PE first: that costs less, and tells what is worth to be tried.
 constexpr std::size_t costly_kernel = 200;
-/// Unless it takes so many times longer than the usual default, by their estimates.
-constexpr double hopeless = 256;
+/// Unless it takes so many times longer than the usual default, by their estimates: that is tried at once.
+constexpr double hopeless = 8;
 /// Operations of integer sets for that: some tenths of a second. A kernel that needs more has it in as many as a whole
 /// analysis may take where no default compiles: unlikely placements would take far longer.
 constexpr unsigned long most_operations_of_one_pe = 8'000'000, most_operations_of_very_long = 40'000'000;
@@ -197,11 +197,8 @@ class DefaultSearch {
       // Other orders take one PE as long; of several, other placements say more of what was refused.
       if (has_one_pe_ && !has_others && !loses_exits()) return choose();
       first_refusal_.reset();
-    } else {
-      is_very_long_ = cost_ >= long_kernel;
+      if (!has_one_pe_) budget_ = std::min(budget_, least_candidates_of_long);
     }
-    if (choices_.empty() && (one_pe_first || is_very_long_))
-      budget_ = std::min(budget_, least_candidates_of_long);
     {
       std::optional<poly::EffortBudget> budget;
       if (is_very_long_)
@@ -622,13 +619,13 @@ class DefaultSearch {
     return result;
   }
 
-  /// The same, with those that are refused as half: their analysis ends early.
+  /// The same, with those that are refused before their analysis ends as half.
   [[nodiscard]] std::size_t spent() const { return tried() - refusals_ / 2; }
 
   void keep(const schedule::Placement& placement, const Variant& variant,
             Expected<Compiled, Refusal> compiled, bool routed = false) {
     if (!compiled) {
-      ++refusals_;
+      if (compiled.error().obstacle() != Obstacle::effort) ++refusals_;
       const bool is_plain = order(placement.schedule) == Order() && placement.schedule.folds.empty();
       if (!is_plain) return;  // as it is, it says more
       if (!first_refusal_) first_refusal_ = compiled.error();
@@ -757,9 +754,9 @@ class DefaultSearch {
   std::set<Key> far_;  ///< Of these, those for which links were missing.
   std::vector<Choice> choices_;
   bool has_one_pe_ = false;    ///< First.
-  bool is_very_long_ = false;  ///< One PE takes more than that first try may, or would.
+  bool is_very_long_ = false;  ///< One PE takes more than that first try may.
   std::vector<Refused> refused_;
-  std::size_t refusals_ = 0;  ///< Those of placements with other orders of reductions, too.
+  std::size_t refusals_ = 0;  ///< But for want of effort; those of other orders of reductions, too.
   std::vector<Lacked> lacked_;
   std::vector<std::vector<std::string>> unreachable_, unroutable_;  ///< Spaces that are refused.
   std::optional<Refusal> first_refusal_;
