@@ -394,3 +394,41 @@ def test_steps_that_reduce_all_of_the_one_before_are_not_tried_side_by_side():
     np.testing.assert_allclose(
         cy.run(program, backend="sim").output, adaptive_descent.reference(X, y), rtol=1e-9
     )
+
+
+@cy.kernel
+def fed_back(x, a):
+    m = a.shape[0]
+    y = cy.zeros(x.shape[0])
+    for i in range(m, x.shape[0]):
+        y[i] = x[i] - cy.sum(a * y[i - m : i])
+    return y
+
+
+@cy.kernel
+def autoregressive(x, a):
+    y = cy.zeros(x.shape[0])
+    for i in range(x.shape[0]):
+        s = x[i]
+        for j in range(a.shape[0]):
+            if i + j >= a.shape[0]:
+                s = s - a[j] * y[i + j - a.shape[0]]
+        y[i] = s
+    return y
+
+
+@pytest.mark.parametrize("kernel", [fed_back, autoregressive])
+@pytest.mark.parametrize("grid", [(8, 8), (8,), (5,), (3, 2)], ids=str)
+def test_a_filter_that_feeds_back_has_a_pe_for_each_coefficient(kernel, grid):
+    """Results go back from PE to PE against the sums, as in Kung's systolic arrays."""
+    rng = np.random.default_rng(8)
+    x, a = rng.integers(-3, 4, 40).astype(float), rng.integers(-1, 2, 8).astype(float)
+    program = kernel.compile(x, a, machine=cy.Machine(grid=grid))
+    for backend in ("sim", "local"):
+        np.testing.assert_array_equal(cy.run(program, backend=backend).output, kernel.reference(x, a))
+    assert cy.prove(program).ok
+    one = kernel.compile(x, a, machine=cy.Machine(grid=(1,)))
+    if grid[0] == 8:
+        assert max(program.grid) == 8
+        assert 2 * cycles_of(program) <= cycles_of(one)
+    assert cycles_of(program) <= cycles_of(one)

@@ -164,11 +164,35 @@ void Router::hand_straight(FlowId id, bool in_place, poly::Set& starts, std::vec
   }
 }
 
+/// From the user one PE back in an earlier step whose element is the same, as y[i - k] of a filter that feeds back.
+void Router::pass_obliquely(FlowId id, const poly::Set& all, poly::Set& starts,
+                            std::vector<Rule>& rules) const {
+  const auto rank = graph_.dims.size();
+  const auto& flow = graph_.at(id);
+  const auto& own = graph_.at(flow.space).own;
+  for (const auto dim : own) {
+    const bool varies = std::ranges::any_of(
+        flow.element, [dim](const poly::Affine& form) { return form.coefficients[dim] != 0; });
+    if (!is_space(dim) || !varies) continue;
+    for (const std::int64_t direction : {-1, 1}) {
+      auto step = oblique_step(flow, dim, direction);
+      if (!step || time_step(*step) <= 0 || starts.is_empty()) continue;
+      auto domain = starts.intersect(all.translate(*step)).coalesce();
+      if (domain.is_empty()) continue;
+      starts = starts.subtract(domain).coalesce();
+      for (auto& component : *step) component = -component;
+      rules.push_back(
+          {Transfer{id, shifted(rank, *step), false}, id, std::move(domain), Origin::propagate, flow.span});
+    }
+  }
+}
+
 /// InnerSend and turns: the starts of a computed operand's lines take it from the nearest point that holds
 /// it: the same point, then a neighbour, in the space that computes it or in one it passes through.
 void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) const {
   const auto rank = graph_.dims.size();
   const auto tensor = graph_.at(id).tensor;
+  const auto all = starts;
   constants(id, starts, rules);
   std::vector<std::vector<std::int64_t>> offsets{std::vector<std::int64_t>(rank, 0)};
   for (const std::int64_t sign : {-1, 1}) {
@@ -209,6 +233,7 @@ void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) co
     }
   }
   hand_over_far(id, false, starts, rules);
+  pass_obliquely(id, all, starts, rules);
   // What no neighbour holds comes straight from where it is computed; the mapping decides whether the
   // machine can carry it.
   hand_straight(id, false, starts, rules);

@@ -175,14 +175,12 @@ std::optional<std::size_t> Router::relay_axis(const Flow& flow, const schedule::
   return std::nullopt;
 }
 
-/// A step along `dim`, as the movement names it, and along one time dim that together leave the element the
-/// same: x[i + k] is the same one PE on and one step back. The lines of Kung's systolic convolutions (1982).
-std::optional<std::vector<std::int64_t>> Router::oblique_step(const Flow& flow,
-                                                              const schedule::Movement& move,
-                                                              std::size_t dim) const {
+/// A step along `dim` in that direction and along one time dim that together leave the element the same: x[i + k] is the
+/// same one PE on and one step back. The lines of Kung's systolic convolutions (1982).
+std::optional<std::vector<std::int64_t>> Router::oblique_step(const Flow& flow, std::size_t dim,
+                                                              std::int64_t direction) const {
   const auto rank = graph_.dims.size();
   const auto& space = graph_.at(flow.space);
-  const std::int64_t direction = given_direction(&move, dim).value_or(1);
   for (std::size_t time = 0; time < rank; ++time) {
     if (is_space(time) || std::ranges::find(space.own, time) == space.own.end()) continue;
     const auto by_time = std::ranges::find_if(
@@ -243,7 +241,7 @@ std::vector<Rule> Router::route(FlowId id) {
   if (is_held(flow)) {
     hand_over(root, starts, first);
   } else if (const auto step = relayed && move->kind == MovementKind::stream && !starts.equality_for(*relayed)
-                                   ? oblique_step(flow, *move, *relayed)
+                                   ? oblique_step(flow, *relayed, given_direction(move, *relayed).value_or(1))
                                    : std::nullopt) {
     std::vector<Rule> passing;
     propagate(root, *step, starts, passing);
