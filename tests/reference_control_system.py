@@ -50,6 +50,7 @@ class Pe:
 
     def __init__(self) -> None:
         self.now = 0
+        self.held = 0  # cycles in which it waited for places in queues, or for its port
         self.port_free: dict[str, int] = {}
 
     def send(self, port: str, queues: Sequence[Queue], value: Any) -> Iterator[None]:
@@ -57,7 +58,8 @@ class Pe:
             yield
         if queues:
             free = [queue.place_free() for queue in queues]
-            self.now = max(self.now, self.port_free.get(port, 0), *free)
+            before, self.now = self.now, max(self.now, self.port_free.get(port, 0), *free)
+            self.held += self.now - before
             self.port_free[port] = self.now + 1
         for queue in queues:
             queue.put(self.now, value)
@@ -98,6 +100,7 @@ class ControlSystem:
         self.queues: dict[tuple[str, int], Queue] = {}
         self.taken: dict[int, tuple[list, list]] = {}
         self.events = [0, 0]  # sections and flags that the executive sent
+        self.pes = [Pe() for _ in range(4 + responses)]  # worker, executive, merge PE, relay, response PEs
 
     def queue(self, kind: str, to: int = 0, hops: int = 1) -> Queue:
         decides = self.costs.latency if kind == "flag up" else 0
@@ -107,7 +110,7 @@ class ControlSystem:
         return self.queues.setdefault((kind, to), made)
 
     def run(self) -> int:
-        pes = [Pe() for _ in range(4 + len(self.places))]
+        pes = self.pes
         running = [self.walk(self.flow, *self.worker(pes[0]), []), *self.without_worker(pes[1:])]
         waiting = 0
         while running:
@@ -121,6 +124,11 @@ class ControlSystem:
         roles: list[Callable[[Pe], tuple[Any, Any]]] = [self.executive, self.merge, self.relay]
         roles += [lambda pe, n=n: self.response(pe, n) for n in range(len(self.places))]
         return [self.walk(self.flow, *role(pe), []) for pe, role in zip(pes, roles, strict=True)]
+
+    def held(self) -> list[int]:
+        """By column of the row: how long its PE was held back."""
+        places = {0: 1, -1: 2} | {at: 4 + n for n, at in enumerate(self.places)}
+        return [self.pes[places[at]].held for at in sorted(places)]
 
     def steps(self) -> int:
         return sum(len(queue.messages) + len(queue.left) for queue in self.queues.values())

@@ -1,6 +1,7 @@
 """The control system as programs of its PEs: cycles and words beside a reference, message by message."""
 
 import dataclasses
+import importlib
 import json
 import os
 import random
@@ -88,6 +89,35 @@ def many_calls(x, y, least, steps):
     return x, y, z, w
 
 
+@cy.kernel
+def ahead(x, y, least, steps):
+    """Long sections, four of which are sent ahead where the innermost loop ends for the last time."""
+    z = x * y
+    for _a in range(3):
+        for _b in range(3):
+            for _s in range(steps):
+                z = z * 0.5
+                if cy.sum(z) < least:
+                    break
+            x = x + z
+            y = y * x
+            z = z - y
+            x = x * 0.5
+            y = y - x
+            z = z + y
+            x = x * z
+            y = y + x
+        y = y + z
+        x = x * y
+        z = z + x
+        y = y * 0.5
+        x = x - y
+        z = z * x
+        y = y + z
+        x = x + y
+    return x, y, z
+
+
 WITH_CONTROL = cy.Machine(control=cy.Control())
 KERNELS = {
     "halved": (halved, (0.1, 30)),
@@ -95,13 +125,14 @@ KERNELS = {
     "nested": (nested, (0.1, 6, 5)),
     "around": (around, (0.1, 5, 6)),
     "many_calls": (many_calls, (0.1, 12)),
+    "ahead": (ahead, (0.1, 4)),
 }
 
 
 def compiled(name, memory=49152, size=4):
     kernel, arguments = KERNELS[name]
     x = np.ones((size, size))
-    arrays = (x, x) if name == "many_calls" else (x,)
+    arrays = (x, x) if name in ("many_calls", "ahead") else (x,)
     machine = cy.Machine(grid=(2, 2), control=cy.Control(), pe=cy.PE(memory=memory))
     schedule = cy.Schedule().space("i", "j").fold(i=cy.block(2), j=cy.block(2))
     return kernel.compile(*arrays, *arguments, schedule=schedule, machine=machine)
@@ -269,59 +300,88 @@ def test_first_words_come_ten_cycles_after_the_executive():
     assert 8 <= cycles[1] - cycles[0] - 2 <= 12
 
 
-@pytest.mark.parametrize("name", ["around", "many_calls"])
-def test_slow_workers_stop_the_controller_and_nothing_is_lost(name):
-    """MA-033: with queues as shallow as a share, workers of any rate hold back merge and response PEs."""
-    rng = random.Random(name)
-    program = compiled(name)
-    held = 0
-    for _ in range(RUNS):
-        costs = cy.Control(latency=rng.randrange(5), hop=rng.randrange(1, 3), setup=rng.randrange(100))
-        own = program.with_machine(dataclasses.replace(program.machine, control=costs))
-        depth = -(-max(len(section.calls) for section in program.sections) // 2) + rng.randrange(3)
-        control = own.control_system.with_depths({"calls": depth, "arguments": depth})
-        flags = random_flags(control, rng)
-        system, cycles = reference(own, control, flags, depth)
-        result = cy.run(control, *flags, backend="sim")
-        assert result.cycles == cycles
-        held += int(result.stats["stall_full"][0].sum())
-        for section, (calls, _) in system.taken.items():
-            assert result.outputs[f"calls_{section}"].tolist() == calls
-    assert held > 0
+def depth_of_shares(program):
+    """The least depth of the queue of calls: the merge PE passes on a share's calls before arguments."""
+    return -(-max(len(section.calls) for section in program.sections) // len(program.roles["response"]))
+
+
+def assert_runs_as_the_reference(program, control, flags, depth, arguments):
+    """Nothing is lost, cycles are equal, each PE of the row is held back as long; return the sim's run."""
+    result = cy.run(control, *flags, backend="sim")
+    system, cycles = reference(program, control, flags, depth, arguments)
+    assert result.cycles == cycles
+    for section, (calls, words) in system.taken.items():
+        assert result.outputs[f"calls_{section}"].tolist() == calls
+        assert result.outputs.get(f"arguments_{section}", np.zeros(0)).tolist() == words
+    assert result.stats["stall_full"][0].tolist() == system.held()
+    if all(one.all() for one in flags):  # without values each loop runs to its end
+        timed = cy.run(control, *flags, backend="sim", functional=False)
+        assert timed.cycles == cycles
+        assert timed.stats["stall_full"][0].tolist() == system.held()
+    return result, system
+
+
+def most_waiting(result, channel):
+    """Words that were in the queue at once."""
+    return {one["name"]: one["peak_occupancy"] for one in result.stats["channels"]}[channel]
 
 
 def test_random_rates_of_workers_and_controllers_lose_nothing():
-    """MA-031, MA-033: full queues hold back all of the controller; where that is slow, workers are idle."""
+    """MA-031, MA-033: slow workers stop all of the controller, and a slow controller has idle workers.
+
+    Queues of calls fill to their depth, of one more or less the PEs of the row wait for other times.
+    """
     rng = random.Random(33)
-    program = compiled("many_calls")
-    share = -(-max(len(section.calls) for section in program.sections) // 2)
-    held = np.zeros(4, int)  # by column: response, merge, executive, response
+    programs = [compiled(name) for name in ("many_calls", "ahead")]
+    stopped = np.zeros(2, int)
     for _ in range(RATES):
-        slow_workers = rng.random() < 0.5
-        way, rate = (
+        which = rng.randrange(2)
+        program, slow_workers = programs[which], rng.random() < 0.5
+        hop, setup = (
             (rng.randrange(4), rng.randrange(100, 400)) if slow_workers else (rng.randrange(20, 60), 1)
         )
-        own = program.with_machine(
-            dataclasses.replace(
-                program.machine, control=cy.Control(latency=rng.randrange(40), hop=way, setup=rate)
-            )
-        )
-        depth = share + rng.randrange(3)
-        control = own.control_system.with_depths({"calls": depth, "arguments": 2 * depth})
+        costs = cy.Control(latency=rng.randrange(40), hop=hop, setup=setup)
+        own = program.with_machine(dataclasses.replace(program.machine, control=costs))
+        depth, arguments = depth_of_shares(program) + rng.randrange(4), rng.randrange(1, 12)
+        control = own.control_system.with_depths({"calls": depth, "arguments": arguments})
         flags = random_flags(control, rng)
-        result = cy.run(control, *flags, backend="sim")
-        system, cycles = reference(own, control, flags, depth, 2 * depth)
-        assert result.cycles == cycles
-        for section, (calls, arguments) in system.taken.items():
-            assert result.outputs[f"calls_{section}"].tolist() == calls
-            assert result.outputs.get(f"arguments_{section}", np.zeros(0)).tolist() == arguments
-        full, busy = result.stats["stall_full"][0], result.stats["busy"][1].max() / result.cycles
-        if slow_workers:
-            held += full
-            assert busy > 0.5
-        else:
+        result, system = assert_runs_as_the_reference(own, control, flags, depth, arguments)
+        busy = result.stats["busy"][1].max() / result.cycles
+        if not slow_workers:
             assert busy < 0.2
-    assert held.all(), held
+            continue
+        assert busy > 0.5
+        assert most_waiting(result, "calls") == depth
+        for other in (max(depth - 1, depth_of_shares(program)), depth + 1, 1000):
+            assert (
+                other == depth or reference(own, control, flags, other, arguments)[0].held() != system.held()
+            )
+        # It sends a number to the left and, a cycle later, to the right: more are waits for places.
+        stopped[which] += system.held()[own.control_system.grid[1] // 2] > 2 * system.events[0]
+    assert stopped[1] > RATES / 8, stopped
+
+
+def test_slow_workers_fill_the_queue_of_the_merge_pe(tmp_path, monkeypatch):
+    """MA-028, MA-033, MA-114: 1,000 calls wait before the workers, then merge and response PEs do."""
+    lines = ["import cyclotron as cy", "@cy.kernel", "def wide(x, least, steps):", "    y = x + 1"]
+    lines += ["    y = y + x"] * 1300
+    lines += ["    for _ in range(steps):", "        x = x * 0.5", "        if cy.sum(x) < least:"]
+    lines += ["            break", "    return x, y"]
+    (tmp_path / "wide_kernel.py").write_text("\n".join(lines))
+    monkeypatch.syspath_prepend(tmp_path)
+    wide = importlib.import_module("wide_kernel").wide
+    schedule = cy.Schedule().space("i").fold(i=cy.block(2))
+    machine = cy.Machine(grid=(2,), control=cy.Control())
+    compiled_wide = wide.compile(np.ones(8), 0.1, 9, schedule=schedule, machine=machine)
+    for setup, full in ((30, True), (0, False)):
+        own = dataclasses.replace(machine, control=cy.Control(setup=setup))
+        program = compiled_wide.with_machine(own)
+        control = program.control_system
+        flags = random_flags(control, random.Random(setup))
+        result, system = assert_runs_as_the_reference(program, control, flags, 1000, 1000)
+        assert (most_waiting(result, "calls") == 1000) == full
+        for depth in (999, 1001):
+            assert (reference(program, control, flags, depth, 1000)[0].held() != system.held()) == full
 
 
 def worker_busy(program, costs):
