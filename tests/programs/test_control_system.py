@@ -384,6 +384,21 @@ def test_slow_workers_fill_the_queue_of_the_merge_pe(tmp_path, monkeypatch):
             assert (reference(program, control, flags, depth, 1000)[0].held() != system.held()) == full
 
 
+def test_only_sections_that_a_flag_decides_wait():
+    """MA-030, MA-032: these for all calls before them and for the flag's way; others follow in succession."""
+    program, cycles = compiled("ahead"), []
+    for hop in (1, 2):
+        costs = cy.Control(latency=0, hop=hop, setup=20)
+        own = program.with_machine(dataclasses.replace(program.machine, control=costs))
+        control = own.control_system
+        flags = [np.zeros(tensor["shape"], bool) for tensor in inputs_of(control)]
+        result, system = assert_runs_as_the_reference(own, control, flags, 1000, 1000)
+        cycles.append(result.cycles)
+    sections, decisions = system.events
+    assert sections > 4 * decisions
+    assert 6 * decisions <= cycles[1] - cycles[0] < 6 * (decisions + 1)
+
+
 def worker_busy(program, costs):
     """The fraction of the cycles in which the worker beside the merge PE sets up calls."""
     control = program.with_machine(dataclasses.replace(program.machine, control=costs)).control_system
