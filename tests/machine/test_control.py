@@ -179,6 +179,7 @@ def test_programs_keep_their_control(tmp_path):
 
 
 def test_a_pe_has_so_many_channels_and_no_more():
+    """MA-018: and two of them are the controller's, for control and arguments."""
     program = compiled((3, 3), 0.1)
     machine = program.machine
     used = next(

@@ -57,6 +57,7 @@ def on_grid(shape, topology="mesh", control=CONTROL, machine=None):
 @pytest.mark.parametrize("topology", ["mesh", "torus"])
 @pytest.mark.parametrize("shape", [(4, 4), (5, 7), (1, 6), (7, 1), (1, 1), (5,)], ids=str)
 def test_the_controller_stands_where_its_pes_are_nearest(shape, topology):
+    """MA-017."""
     program = on_grid(shape, topology)
     controller = program.roles.controller
     places = list(itertools.product(*map(range, shape)))
@@ -114,6 +115,7 @@ def test_every_call_is_defined_for_every_class(blocks):
 
 @pytest.mark.parametrize("leaves", [2, 3, 8, 13])
 def test_reduction_pes_hold_no_data_of_the_program(leaves):
+    """MA-016."""
     A = np.arange(1.0, leaves + 1)
     program = tree_total.compile(A, schedule=cy.Schedule().space("-p"), machine=cy.machines.tree(leaves))
     roles = program.roles

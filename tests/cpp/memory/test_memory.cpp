@@ -17,6 +17,7 @@ bool share(const Program& program) {
   return laid_out.classes[0].slots[0].address == laid_out.classes[0].slots[1].address;
 }
 
+// MA-095, MA-102.
 TEST(Lifetimes, ValuesThatDoNotMeetShare) {
   EXPECT_TRUE(share(program_of(2, {write(0), read(0), write(1), read(1)})));
 }
@@ -35,6 +36,7 @@ TEST(Lifetimes, ValuesOfOneIterationShare) {
                                    loop("k", 0, 4), write(1), read(1), end(), end()})));
 }
 
+// MA-095, with reading M1.
 TEST(Lifetimes, WhatIsLiveIntoALoopLivesToItsEnd) {
   EXPECT_FALSE(share(program_of(2, {write(0), loop("j", 0, 4), read(0), write(1), read(1), end()})));
 }
@@ -101,6 +103,7 @@ TEST(Lifetimes, PersistentSlotsAreNeverShared) {
   EXPECT_EQ(allocate(program).classes[0].slots[1].address, 0);
 }
 
+// MA-098, MA-099, and the peak of MA-106.
 TEST(Allocate, AlignsAndReportsThePeak) {
   Program program = program_of(3, {write(0), write(1), write(2), read(0), read(1), read(2)});
   program.classes[0].slots[1].tile = {3, 3};
@@ -125,6 +128,7 @@ TEST(Allocate, AlignsToTheDtypesNumbers) {
   EXPECT_EQ(laid_out.classes[0].memory_bytes, 3 * (16 + 8 + 8 + 4 + 1));
 }
 
+// MA-103, MA-104.
 TEST(Allocate, TakesTheBestFittingHole) {
   // Holes of 80 (s0) and 64 bytes (s2), kept apart by s1 and s3; s4 of 48 bytes goes into the second.
   Program program = program_of(
@@ -157,6 +161,7 @@ TEST(Allocate, TakesTheBestOfSeveralOrders) {
   EXPECT_EQ(laid_out.classes[0].memory_bytes, 6 * 8);
 }
 
+// MA-105.
 TEST(Allocate, GrowsTheBlockAtTheTop) {
   Program program = program_of(3, {write(0), write(1), read(1), write(2), read(2), read(0)});
   program.classes[0].slots[2].tile = {4, 1};
@@ -249,6 +254,7 @@ TEST(Registers, HoldWholeSlots) {
   EXPECT_EQ(registers_of(banked(program, 4, {})), (std::vector<std::int64_t>{1, 0}));
 }
 
+// MA-058.
 TEST(Banks, HoldOperandsThatMeetApart) {
   const Program program = program_of(4, {write(0), write(1), write(2), write(3), negate(0, 1), negate(2, 3),
                                          read(0), read(1), read(2), read(3)});
@@ -335,6 +341,7 @@ TEST(VerifyLayout, RefusesBadPlans) {
   EXPECT_THROW(verify_layout(matmul()), ProgramError);
 }
 
+// MA-096.
 TEST(MemoryMap, ListsSlotsByAddress) {
   const Program program = allocate(matmul());
   EXPECT_EQ(memory::memory_map(program, program.classes[0]),

@@ -117,6 +117,7 @@ class Owners {
   int clobbered_ = 0;
 };
 
+// MA-107.
 TEST(Allocate, NoValueIsOverwrittenBeforeItsLastRead) {
   std::mt19937 random(7);
   int shared = 0;
