@@ -57,8 +57,6 @@ def activity(result: common.ResultLike, *, ax: Axes | None = None, path: str | P
 
 def draw_activity(ax: Axes, result: common.ResultLike, events: NDArray[Any]) -> None:
     """Draw areas stacked over the cycles, one an operator, and a legend."""
-    from matplotlib.ticker import MaxNLocator
-
     cycles = max(int(result.cycles), 1)
     labels, codes = operators_of(events)
     edges = np.linspace(0, cycles, min(cycles, _MOST_BINS) + 1)
@@ -75,7 +73,7 @@ def draw_activity(ax: Axes, result: common.ResultLike, events: NDArray[Any]) -> 
         ax.text(cycles, count, f"all {count:,} PEs", ha="right", va="bottom", fontsize=8, color=common.INK)
         top = count
     ax.set_ylim(0, max(top, 1) * 1.1)
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    common.whole_ticks(ax.yaxis)
     ax.set_ylabel(f"PEs computing, of {count:,}", color=common.INK)
     ax.grid(axis="y", color="#eeeeee")
     ax.set_axisbelow(True)

@@ -96,16 +96,8 @@ class _Picture:
             x, y = arrows.place(pe)
             corner, side = (x - _RADIUS, y - _RADIUS), 2 * _RADIUS
             ax.add_patch(Rectangle(corner, side, side, facecolor="#F4F6F8", edgecolor=common.INK, zorder=3))
-            ax.text(
-                x,
-                y + (0.1 if stationary else 0.0),
-                ", ".join(map(str, pe)),
-                ha="center",
-                va="center",
-                fontsize=9,
-                color=common.INK,
-                zorder=4,
-            )
+            text = ", ".join(map(str, pe))
+            common.write(ax, x, y + (0.1 if stationary else 0.0), text, fontsize=9, zorder=4)
             self._draw_stationary(ax, x, y)
         moves = [arrow for rule in self._dataflow.rules for arrow in self._arrows(rule)]
         arrows.draw_arrows(ax, moves, _RADIUS, square=True)
@@ -126,18 +118,10 @@ class _Picture:
         letter = 0.065 * size / 9  # of the width of a square
         for number, row in enumerate(rows):
             at = x - letter * len(" ".join(row)) / 2
+            line = y - 0.13 - (number - (len(rows) - 1) / 2) * 0.12 * size / 9
             for name in row:
-                ax.text(
-                    at + letter * len(name) / 2,
-                    y - 0.13 - (number - (len(rows) - 1) / 2) * 0.12 * size / 9,
-                    name,
-                    ha="center",
-                    va="center",
-                    fontsize=size,
-                    fontweight="bold",
-                    color=self._colors[name],
-                    zorder=4,
-                )
+                style = {"fontsize": size, "fontweight": "bold", "color": self._colors[name], "zorder": 4}
+                common.write(ax, at + letter * len(name) / 2, line, name, **style)
                 at += letter * (len(name) + 1)
 
     def _pe(self, point: tuple[int, ...]) -> tuple[int, ...]:

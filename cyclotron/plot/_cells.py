@@ -36,8 +36,6 @@ def draw_cells(ax: Axes, values: NDArray[Any], names: list[str], **colors: Any) 
     matplotlib.image.AxesImage
         The cells.
     """
-    from matplotlib.ticker import MaxNLocator
-
     line = len(names) == 1
     cells, blocks = cells_of(values, names)
     extents = (1, values.shape[0]) if line else values.shape[:2]
@@ -51,12 +49,12 @@ def draw_cells(ax: Axes, values: NDArray[Any], names: list[str], **colors: Any) 
     averaged = f" (means over {'×'.join(map(str, blocks[line:2]))} PEs)" if max(blocks) > 1 else ""
     ax.set_xlabel(names[-1] + averaged, color=common.INK)
     wide = extents[1] >= 0.6 * extents[0]
-    ax.xaxis.set_major_locator(MaxNLocator(nbins=9 if wide else 4, integer=True, min_n_ticks=1))
+    common.whole_ticks(ax.xaxis, 9 if wide else 4)
     if line:
         ax.set_yticks([])
     else:
         ax.set_ylabel(names[-2], color=common.INK)
-        ax.yaxis.set_major_locator(MaxNLocator(nbins=9, integer=True, min_n_ticks=1))
+        common.whole_ticks(ax.yaxis, 9)
     ax.set_xlim(-0.5, extents[1] - 0.5)
     ax.set_ylim(extents[0] - 0.5, -0.5)
     ax.tick_params(colors=common.INK, labelsize=8, length=0)

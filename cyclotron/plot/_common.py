@@ -18,6 +18,7 @@ from cyclotron.support.files import write_file
 # In annotations alone: matplotlib is imported where something is drawn, and need not be installed.
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure as Figure
     from matplotlib.text import Annotation
 else:
@@ -143,15 +144,20 @@ def set_title(ax: Axes, first: str, second: str) -> Annotation:
     """Put a bold line and a plain one above the axes; return the plain one."""
     ax.set_title(first, fontsize=11, fontweight="bold", color=INK, loc="left", pad=20)
     # In points, not in shares of the axes, so that the lines keep their distance whatever the size.
-    return ax.annotate(
-        second,
-        (0, 1),
-        xycoords="axes fraction",
-        xytext=(0, 6),
-        textcoords="offset points",
-        fontsize=9,
-        color=INK,
-    )
+    return note(ax, second, (0, 1), (0, 6), xycoords="axes fraction", fontsize=9)
+
+
+def note(
+    ax: Axes, text: str, at: tuple[float, float], beside: tuple[float, float], **style: Any
+) -> Annotation:
+    """Write a line some points beside a place, small and in ink unless a style of `annotate` differs."""
+    style = {"fontsize": 8, "color": INK, **style}
+    return ax.annotate(text, at, beside, textcoords="offset points", **style)
+
+
+def write(ax: Axes, x: float, y: float, text: str, **style: Any) -> None:
+    """Write text with its middle at a place, in ink unless its style says another."""
+    ax.text(x, y, text, **{"ha": "center", "va": "center", "color": INK, **style})
 
 
 def percent(share: float) -> str:
@@ -166,7 +172,7 @@ def pe_count(result: ResultLike) -> int:
     return int(np.prod(result.grid, dtype=np.int64))
 
 
-def axis_names(result: ResultLike) -> list[str]:
+def axis_names(result: HasEvents) -> list[str]:
     """Return a name for each grid dimension."""
     names = list(result.program.grid_names)
     return [names[d] if d < len(names) else f"dimension {d}" for d in range(len(result.grid))]
@@ -212,11 +218,24 @@ def draw_bars(
 
 def cycle_axis(ax: Axes, result: ResultLike) -> None:
     """Let cycles run to the right, with ticks at whole ones."""
-    from matplotlib.ticker import MaxNLocator
-
     ax.set_xlabel("cycle", color=INK)
     ax.set_xlim(0, max(int(result.cycles), 1))
-    ax.xaxis.set_major_locator(MaxNLocator(nbins=10, integer=True, min_n_ticks=1))
+    whole_ticks(ax.xaxis)
+
+
+def whole_ticks(axis: Axis, most: int = 10) -> None:
+    """Put ticks at whole numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(nbins=most, integer=True, min_n_ticks=1))
+
+
+def share_axis(axis: Axis, label: str) -> None:
+    """Let an axis tell shares of one in percent."""
+    from matplotlib.ticker import PercentFormatter
+
+    axis.set_major_formatter(PercentFormatter(1, decimals=0))
+    axis.set_label_text(label, color=INK)
 
 
 def quiet_frame(ax: Axes) -> None:

@@ -74,15 +74,8 @@ def energy(
         for name, value in sorted(bar.items(), key=lambda item: numbers[item[0]]):
             ax.barh(row, value / size, left=left / size, height=0.7, color=COLORS[numbers[name]])
             left += value
-        ax.annotate(
-            common.percent(left / total if total else 0.0),
-            (left / size, row),
-            (4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=8,
-            color=common.INK,
-        )
+        share = common.percent(left / total if total else 0.0)
+        common.note(ax, share, (left / size, row), (4, 0), va="center")
     common.row_axis(ax, by, list(sums), 1)
     common.quiet_frame(ax)
     ax.margins(x=0.12)
@@ -118,10 +111,8 @@ def _draw_map(account: EnergyAccount, ax: Axes | None) -> Figure:
     values = plane_of(account.by_pe)
     width, height = size_of_cells(np.atleast_2d(values).shape, 1)
     ax = common.axes(ax, max(width + 1.2, 4.2), max(height + 1.3, 2.2))
-    names = list(account.result.program.grid_names)
-    rank = len(account.result.grid)
-    names = [names[d] if d < len(names) else f"dimension {d}" for d in range(rank)][-2:]
     size, unit = _unit(float(values.max()))
+    names = common.axis_names(account.result)[-2:]
     image = draw_cells(ax, values / size, names, cmap="viridis", vmin=0.0)
     figure = common.figure_of(ax)
     bar = figure.colorbar(image, ax=ax, shrink=0.9, pad=0.02)

@@ -134,16 +134,8 @@ class _Picture:
                 ax.add_patch(Rectangle((x - side / 2, y - side / 2), side, side, **style))
             else:
                 ax.add_patch(Circle((x, y), radius, **style))
-            ax.text(
-                x,
-                y,
-                ",".join(map(str, point)),
-                ha="center",
-                va="center",
-                fontsize=min(50 * self._radius, 8 if self._dimensions < 3 else 6.5),
-                color=common.INK,
-                zorder=4,
-            )
+            size = min(50 * self._radius, 8 if self._dimensions < 3 else 6.5)
+            common.write(ax, x, y, ",".join(map(str, point)), fontsize=size, zorder=4)
 
     def _arrows(self, rule: Rule) -> Iterator[arrows.Arrow]:
         color = self._colors[rule.flow.variable]

@@ -47,17 +47,9 @@ def mappings(found: Mappings, *, ax: Axes | None = None, path: str | Path | None
     ax.plot(*zip(*front, strict=True), marker="o", markersize=5, color=_FRONT, label="front")
     if found.objectives[0] == "cycles":
         ax.axhline(found.bound, color=_BOUND, linestyle="--", linewidth=1)
-        ax.annotate(
-            f"no mapping has fewer than {found.bound}",
-            (1, found.bound),
-            (-4, -5),
-            xycoords=("axes fraction", "data"),
-            textcoords="offset points",
-            ha="right",
-            va="top",
-            fontsize=8,
-            color=_BOUND,
-        )
+        text, at = f"no mapping has fewer than {found.bound}", (1, found.bound)
+        style = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "top", "color": _BOUND}
+        common.note(ax, text, at, (-4, -5), **style)
     if max(cycles) > _WIDE * max(1, min(cycles)):
         ax.set_yscale("log")
     else:

@@ -79,7 +79,6 @@ def _class_of(memory_map: MemoryMap, name: str | None) -> ClassMemory:
 
 def _draw_values(ax: Axes, one: ClassMemory) -> None:
     from matplotlib.patches import Rectangle
-    from matplotlib.ticker import MaxNLocator
 
     colors = colors_of(one.slots)
     steps, size = max(one.instructions, 1), max(one.data, 1)
@@ -116,8 +115,8 @@ def _draw_values(ax: Axes, one: ClassMemory) -> None:
     common.quiet_frame(ax)
     ax.set_xlim(0, steps)
     ax.set_ylim(0, size * (1.06 + 0.045 * depth))
-    ax.xaxis.set_major_locator(MaxNLocator(nbins=10, integer=True, min_n_ticks=1))
-    ax.yaxis.set_major_locator(MaxNLocator(nbins=8, integer=True, min_n_ticks=1))
+    common.whole_ticks(ax.xaxis)
+    common.whole_ticks(ax.yaxis, 8)
     ax.set_xlabel("instruction", color=common.INK)
     ax.set_ylabel("address in bytes", color=common.INK)
 

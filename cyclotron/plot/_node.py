@@ -61,7 +61,7 @@ def node(program: Program, *point: int, ax: Axes | None = None, path: str | Path
     for number, line in enumerate(lines):
         formula = to_latex(line, spellings)
         y = -_REACH - 0.75 - _LINE * number
-        ax.text(0, y, f"${formula}$", ha="center", va="center", fontsize=9, color=common.INK)
+        common.write(ax, 0, y, f"${formula}$", fontsize=9)
     ax.set_xlim(-3.4, 3.4)
     ax.set_ylim(-_REACH - 0.75 - _LINE * len(lines), _REACH + 0.45)
     ax.set_aspect("equal")
@@ -76,8 +76,7 @@ def _draw_node(ax: Axes, point: tuple[int, ...]) -> None:
     from matplotlib.patches import Circle
 
     ax.add_patch(Circle((0, 0), _RADIUS, facecolor="#FFFFFF", edgecolor=common.INK, zorder=3))
-    text = ", ".join(map(str, point))
-    ax.text(0, 0, text, ha="center", va="center", fontsize=10, color=common.INK, zorder=4)
+    common.write(ax, 0, 0, ", ".join(map(str, point)), fontsize=10, zorder=4)
 
 
 def _by_step(moves: Iterable[tuple[str, tuple[int, ...]]]) -> dict[tuple[int, ...], list[str]]:

@@ -117,17 +117,9 @@ def pareto(
         same = [r for r in front.records if (r[names[0]], r[names[1]]) == point]
         text = _design(sweep, same[0]) + (f", {len(same) - 1} more" if len(same) > 1 else "")
         left = len(best) > 1 and point[0] > (best[0][0] + best[-1][0]) / 2
-        ax.annotate(
-            text,
-            point,
-            (-6, 14) if left else (6, 7),
-            textcoords="offset points",
-            ha="right" if left else "left",
-            fontsize=7,
-            color=_FRONT,
-            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.8},
-            zorder=5,
-        )
+        beside, side = ((-6, 14), "right") if left else ((6, 7), "left")
+        box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.8}
+        common.note(ax, text, point, beside, ha=side, fontsize=7, color=_FRONT, bbox=box, zorder=5)
     if _is_wide(across):
         ax.set_xscale("log")
     if _is_wide(up):

@@ -222,15 +222,7 @@ def _roofs(ax: Axes, line: Roofline, color: str) -> None:
     if math.isfinite(line.peak):
         start = min(line.peak / roof.bandwidth for roof in line.roofs)
         ax.plot([max(low, start), high], [line.peak] * 2, color=color, linewidth=1.6)
-        ax.annotate(
-            f"peak: {line.peak:,.4g} flops a cycle",
-            (high, line.peak),
-            xytext=(-4, 4),
-            textcoords="offset points",
-            ha="right",
-            fontsize=8,
-            color=common.INK,
-        )
+        common.note(ax, f"peak: {line.peak:,.4g} flops a cycle", (high, line.peak), (-4, 4), ha="right")
     for roof in line.roofs:
         end = min(high, line.peak / roof.bandwidth)
         x = np.array([low, end])

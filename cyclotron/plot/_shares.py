@@ -105,8 +105,6 @@ def _bars(ax: Axes, result: common.ResultLike, shares: dict[str, NDArray[np.floa
 
 
 def _areas(ax: Axes, result: common.ResultLike, shares: dict[str, NDArray[np.float64]]) -> None:
-    from matplotlib.ticker import MaxNLocator
-
     count = common.pe_count(result)
     causes = causes_of(result)
     stacked = np.stack([shrink(shares[key], common.MOST_CELLS)[0] for key, _, _ in causes])
@@ -116,17 +114,15 @@ def _areas(ax: Axes, result: common.ResultLike, shares: dict[str, NDArray[np.flo
         base = tops[row - 1] if row else np.zeros(stacked.shape[1])
         ax.stairs(tops[row], edges, baseline=base, fill=True, color=color)
     ax.set_xlim(0, count)
-    ax.xaxis.set_major_locator(MaxNLocator(nbins=10, integer=True))
+    common.whole_ticks(ax.xaxis)
 
 
 def _dress(ax: Axes, result: common.ResultLike, shares: dict[str, NDArray[np.float64]]) -> None:
     from matplotlib.patches import Patch
-    from matplotlib.ticker import PercentFormatter
 
     common.quiet_frame(ax)
     ax.set_ylim(0, 1)
-    ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-    ax.set_ylabel("share of cycles", color=common.INK)
+    common.share_axis(ax.yaxis, "share of cycles")
     ax.set_xlabel(f"PE ({', '.join(common.axis_names(result))})", color=common.INK)
     common.set_title(ax, common.headline(result), f"{result.cycles:,} cycles")
     entries = [

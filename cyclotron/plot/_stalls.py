@@ -92,8 +92,6 @@ def parts_of(result: common.ResultLike) -> list[Part]:
 
 
 def _bar(ax: Axes, result: common.ResultLike, parts: list[Part]) -> None:
-    from matplotlib.ticker import PercentFormatter
-
     left = 0.0
     bars: list[Artist] = []
     for part in parts:
@@ -103,34 +101,21 @@ def _bar(ax: Axes, result: common.ResultLike, parts: list[Part]) -> None:
         left += part.share
     common.quiet_frame(ax)
     ax.set_xlim(0, 1)
-    ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    common.share_axis(ax.xaxis, "share of the cycles of all PEs")
     ax.set_yticks([])
-    ax.set_xlabel("share of the cycles of all PEs", color=common.INK)
     common.set_title(ax, common.headline(result), f"{result.cycles:,} cycles")
     legend(ax, bars)
 
 
 def _channels(ax: Axes, channels: list[dict[str, Any]], count: int) -> None:
-    from matplotlib.ticker import PercentFormatter
-
     shares = [channel["utilization"] for channel in channels]
     ax.barh(range(len(channels)), shares, height=0.7, color=_CHANNEL)
     for row, channel in enumerate(channels):
         text = f"{channel['messages']:,} messages, at most {channel['peak_occupancy']:,} in a queue"
-        ax.annotate(
-            text,
-            (1, row),
-            xycoords=("axes fraction", "data"),
-            xytext=(6, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=8,
-            color=common.INK,
-        )
+        common.note(ax, text, (1, row), (6, 0), xycoords=("axes fraction", "data"), va="center")
     common.quiet_frame(ax)
     ax.set_xlim(0, 1)
-    ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     ax.set_yticks(range(len(channels)), [channel["name"] for channel in channels])
     ax.set_ylim(len(channels) - 0.5, -0.5)
     cut = f", the busiest {len(channels)} of {count}" if count > len(channels) else ""
-    ax.set_xlabel(f"share of the cycles in which a channel's links are busy{cut}", color=common.INK)
+    common.share_axis(ax.xaxis, f"share of the cycles in which a channel's links are busy{cut}")
