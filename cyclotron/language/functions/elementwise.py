@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from cyclotron.language.functions.registry import numpy_function, plain_result
+from cyclotron.language.functions.registry import named, numpy_function, plain_result
 from cyclotron.language.functions.signatures import Elementwise, Magnitude, Test
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values import operations, powers, products
@@ -79,9 +79,7 @@ def _elementwise(name: str, about: str, op: str = "") -> Any:
         traced = isinstance(ACTIVE.get(), Trace) and not builtins.all(isinstance(v, _HOSTS) for v in values)
         return of_numpy(applied(*map(_truth_of_numpy, values))) if traced else numpy(*values)
 
-    function.__name__ = function.__qualname__ = name
-    words = {"about": about, "name": name, "names": names, "operands": operands}
-    function.__doc__ = (function.__doc__ or "").format(**words)
+    named(function, name, about=about, names=names, operands=operands)
     if isinstance(numpy, np.ufunc):
         vars(function).update((method, getattr(numpy, method)) for method in UFUNC_METHODS)
     return numpy_function()(function)
@@ -367,9 +365,7 @@ def _of_tiles(name: str, kind: str, axis: int) -> Callable[..., Any]:
 
     folds = {"sum": "sum", "max": "maximum", "min": "minimum"}
     line, other = ("row", "column") if axis else ("column", "row")
-    function.__name__ = function.__qualname__ = name
-    words = {"fold": folds[kind], "line": line, "other": other, "name": name, "kind": kind, "axis": axis}
-    function.__doc__ = (function.__doc__ or "").format(**words)
+    named(function, name, fold=folds[kind], line=line, other=other, kind=kind, axis=axis)
     return numpy_function()(function)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,19 @@ def with_axes(array: Any, count: int) -> Any:
     """The array with more axes of one element, the last ones."""
     places = (..., *(None,) * count)
     return array[places]
+
+
+def zero_of(dtype: str) -> Element:
+    """Zero, in a dtype."""
+    return explicit_cast(Constant(0, here()), dtype)
+
+
+def by_pieces(form: Affine, ends: Sequence[int], element: Callable[[int], Element]) -> Element:
+    """The element of the piece that a form of the indices is in, by its number; each one is up to an end."""
+    result = element(len(ends) - 1)
+    for number in reversed(range(len(ends) - 1)):
+        result = Choose(form < ends[number], element(number), result, here())
+    return result
 
 
 @numpy_function(np.expand_dims, role="whole arrays")
@@ -286,7 +299,7 @@ def reshape(a: Any, shape: int | Sequence[int], order: str = "C") -> Any:
 
     def element_at(index: Sequence[Affine]) -> Element:
         if 0 in new:
-            return explicit_cast(Constant(0, here()), array.dtype_name)
+            return zero_of(array.dtype_name)
         return _at_groups(array, groups, (), [*zip(index, new, strict=True)], old)
 
     return LazyArray(new, array.dtype_name, element_at, (array,)).viewing(array)
@@ -344,14 +357,13 @@ def _at_groups(
         place = place.times(size).plus(form)
     if not mine:
         return _at_groups(array, later, before, index, old)
-    row, result = old[mine[-1]], None
-    rows = [*np.ndindex(*(old[axis] for axis in mine[:-1]))]
-    for number, leading in reversed([*enumerate(rows)]):
-        at = (*(Affine({}, one) for one in leading), place.plus(Affine({}, -number * row)))
-        own = _at_groups(array, later, (*before, *at), index, old)
-        result = own if result is None else Choose(place < (number + 1) * row, own, result, here())
-    assert result is not None
-    return result
+    row, rows = old[mine[-1]], [*np.ndindex(*(old[axis] for axis in mine[:-1]))]
+
+    def in_row(number: int) -> Element:
+        at = (*(Affine({}, one) for one in rows[number]), place.plus(Affine({}, -number * row)))
+        return _at_groups(array, later, (*before, *at), index, old)
+
+    return by_pieces(place, [(number + 1) * row for number in range(len(rows))], in_row)
 
 
 @numpy_function(np.ravel, method="ravel", role="whole arrays")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from cyclotron.language.functions.forms import broadcast_to
+from cyclotron.language.functions.forms import broadcast_to, zero_of
 from cyclotron.language.functions.joining import stack
 from cyclotron.language.functions.rearrangement import concatenate, diagonal, eye
 from cyclotron.language.functions.refusals import unfit
@@ -253,9 +253,8 @@ def diag(v: Any, k: int = 0) -> Any:
     size = len(v) + abs(k)
 
     def element_at(index: Sequence[Affine]) -> Element:
-        zero = explicit_cast(Constant(0, here()), v.dtype_name)
         on = index[1].plus(index[0].times(-1)) == k
-        return Choose(on, v.at([index[1 if k < 0 else 0]]), zero, here())
+        return Choose(on, v.at([index[1 if k < 0 else 0]]), zero_of(v.dtype_name), here())
 
     return LazyArray((size, size), v.dtype_name, element_at, (v,))
 
@@ -297,8 +296,6 @@ def meshgrid(*xi: Any, indexing: str = "xy", sparse: bool = False) -> Any:
     >>> [part.tolist() for part in f(np.array([1, 2]), np.array([3, 4]))]
     [[[1, 2], [1, 2]], [[3, 3], [4, 4]]]
     """
-    if not traced():
-        return list(np.meshgrid(*xi, indexing=indexing, sparse=sparse))  # type: ignore[call-overload]
     wholes = [operand(one) for one in xi]
     parts = _open([one if one.ndim else one[None] for one in wholes], swapped=indexing == "xy")
     if sparse:

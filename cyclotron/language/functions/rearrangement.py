@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from cyclotron.language.functions.creation import default_dtype_here
-from cyclotron.language.functions.forms import broadcast_to, ravel
+from cyclotron.language.functions.forms import broadcast_to, by_pieces, ravel, zero_of
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.trace.trace import Trace
@@ -369,17 +370,15 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Any:
         )
     dtype = np.result_type(*(one.dtype for one in wholes)).name
     wholes = [one.astype(dtype) if one.dtype_name != dtype else one for one in wholes]
-    ends = [sum(shape[along] for shape in shapes[: n + 1]) for n in range(len(shapes))]
-    parts = [(end, one) for end, one, shape in zip(ends, wholes, shapes, strict=True) if shape[along]]
+    parts = [one for one, shape in zip(wholes, shapes, strict=True) if shape[along]]
+    ends = [0, *accumulate(shape[along] for shape in shapes if shape[along])]
 
     def element_at(index: Sequence[Affine]) -> Element:
-        result = None
-        for (end, one), (start, _) in zip(reversed(parts), reversed([(0, None), *parts][:-1]), strict=True):
-            own = one.at(
-                [form.plus(Affine({}, -start)) if n == along else form for n, form in enumerate(index)]
-            )
-            result = own if result is None else Choose(index[along] < end, own, result, here())
-        return explicit_cast(Constant(0, here()), dtype) if result is None else result
+        def of_part(number: int) -> Element:
+            place = index[along].plus(Affine({}, -ends[number]))
+            return parts[number].at((*index[:along], place, *index[along + 1 :]))
+
+        return by_pieces(index[along], ends[1:], of_part) if parts else zero_of(dtype)
 
     shape = (*shapes[0][:along], ends[-1], *shapes[0][along + 1 :])
     return LazyArray(shape, dtype, element_at, wholes)
@@ -480,12 +479,14 @@ def _padded(array: SymbolicArray, axis: int, widths: tuple[int, int], mode: Any)
     runs = _runs(size, before, after, mode)
 
     def element_at(index: Sequence[Affine]) -> Element:
-        result: Element | None = None
-        for end, first, step in reversed(runs):
+        def of_run(number: int) -> Element:
+            _, first, step = runs[number]
             place = index[axis].times(step).plus(Affine({}, first))
-            own = array.at((*index[:axis], place, *index[axis + 1 :]))
-            result = own if result is None else Choose(index[axis] < end, own, result, here())
-        return explicit_cast(Constant(0, here()), array.dtype_name) if result is None else result
+            return array.at((*index[:axis], place, *index[axis + 1 :]))
+
+        return (
+            by_pieces(index[axis], [end for end, *_ in runs], of_run) if runs else zero_of(array.dtype_name)
+        )
 
     shape = (*array.shape[:axis], before + size + after, *array.shape[axis + 1 :])
     return LazyArray(shape, array.dtype_name, element_at, (array,))
@@ -528,7 +529,7 @@ def _part(m: SymbolicArray, k: int, *, lower: bool) -> SymbolicArray:
 
     def element_at(index: Sequence[Affine]) -> Element:
         right = index[1].plus(index[0].times(-1))
-        zero = explicit_cast(Constant(0, here()), m.dtype_name)
-        return Choose(right <= k if lower else right >= k, m.at(index), zero, here())
+        inside = right <= k if lower else right >= k
+        return Choose(inside, m.at(index), zero_of(m.dtype_name), here())
 
     return LazyArray(m.shape, m.dtype_name, element_at, (m,))

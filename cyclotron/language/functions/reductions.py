@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 
 from cyclotron.language.functions.forms import broadcast_to
 from cyclotron.language.functions.refusals import unfit
-from cyclotron.language.functions.registry import numpy_function
+from cyclotron.language.functions.registry import named, numpy_function
 from cyclotron.language.values import dispatch
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import LazyArray, SymbolicArray, combine, materialized, operand
@@ -115,9 +115,15 @@ def _fold_where(
     return result if initial is None else combine(_COMBINED[kind], (result, initial))
 
 
+_DTYPE_OPTION = """
+        dtype : dtype, optional
+            To which the elements are converted before, and in which whole numbers wrap."""
+
+
 def _reduction(kind: str, about: str) -> Any:
     numpy = getattr(np, kind)
     converts = kind in ("sum", "prod", "mean")
+    option = _DTYPE_OPTION if converts else ""
 
     def function(
         a: Any,
@@ -128,6 +134,43 @@ def _reduction(kind: str, about: str) -> Any:
         initial: Any = None,
         where: Any = True,
     ) -> Any:
+        """{about}
+
+        Parameters
+        ----------
+        a : ndarray
+            Any shape.
+        axis : int or tuple of int, optional
+            The axes to fold, by default all.
+        keepdims : bool
+            Whether folded axes stay, with one element.{option}
+        initial : number, optional
+            What is combined with the result; not of `any`, `all` and `mean`.
+        where : array of bool, optional
+            The elements that count, of a shape that broadcasts to that of `a`; `max`, `min` need `initial`
+            then.
+
+        Returns
+        -------
+        ndarray
+            Without the folded axes; of all axes one scalar. Their order is not promised, as NumPy, which adds
+            in pairs, promises none: floating sums may differ in the last bits.
+
+        Raises
+        ------
+        ShapeError
+            If the array has no such axis (CYC122), the operation is not defined for the dtype (CYC121), or
+            whole numbers do not fit the dtype that is asked for (CYC120).
+
+        Examples
+        --------
+        >>> @cy.kernel
+        ... def f(x):
+        ...     return cy.{name}(x, axis=0)
+        >>> x = np.array([[1, 0], [3, 2]])
+        >>> np.array_equal(f(x), np.{name}(x, axis=0))
+        True
+        """
         check_options(f"np.{kind}", ["out" for one in out if one is not None])
         _require_flag(kind, keepdims)
         if dtype is not None and isinstance(a, (SymbolicArray, Element)):
@@ -148,51 +191,7 @@ def _reduction(kind: str, about: str) -> Any:
     ) -> Any:
         return function(a, axis, None, *out, keepdims=keepdims, initial=initial, where=where)
 
-    chosen = function if converts else undated
-    chosen.__name__ = chosen.__qualname__ = kind
-    option = (
-        """
-    dtype : dtype, optional
-        To which the elements are converted before, and in which whole numbers wrap."""
-        if converts
-        else ""
-    )
-    chosen.__doc__ = f"""{about}
-
-    Parameters
-    ----------
-    a : ndarray
-        Any shape.
-    axis : int or tuple of int, optional
-        The axes to fold, by default all.
-    keepdims : bool
-        Whether folded axes stay, with one element.{option}
-    initial : number, optional
-        What is combined with the result; not of `any`, `all` and `mean`.
-    where : array of bool, optional
-        The elements that count, of a shape that broadcasts to that of `a`; `max`, `min` need `initial` then.
-
-    Returns
-    -------
-    ndarray
-        Without the folded axes; of all axes one scalar. Their order is not promised, as NumPy, which adds in
-        pairs, promises none: floating sums may differ in the last bits.
-
-    Raises
-    ------
-    ShapeError
-        If the array has no such axis (CYC122), the operation is not defined for the dtype (CYC121), or whole
-        numbers do not fit the dtype that is asked for (CYC120).
-
-    Examples
-    --------
-    >>> @cy.kernel
-    ... def f(x):
-    ...     return cy.{kind}(x, axis=0)
-    >>> x = np.array([[1, 0], [3, 2]])
-    >>> np.array_equal(f(x), np.{kind}(x, axis=0))
-    True
-    """
+    chosen = named(function if converts else undated, kind, function.__doc__, about=about, option=option)
     also = [getattr(np, f"a{kind}")] if kind in ("max", "min") else []
     return numpy_function(numpy, *also, method=kind, or_numpy=False, role="whole arrays")(chosen)
 

@@ -100,6 +100,25 @@ def numpy_function(
     return decorated
 
 
+def named(function: _Function, name: str, text: str | None = None, **words: object) -> _Function:
+    """Give a function that others differ from in words its name, and the docstring with the words in it.
+
+    Parameters
+    ----------
+    function : callable
+        Made by another one.
+    name : str
+        Its name.
+    text : str, optional
+        The docstring, by default its own; in braces the names of words.
+    **words : object
+        What the docstring has for each name.
+    """
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (text or function.__doc__ or "").format(name=name, **words)
+    return function
+
+
 def plain_result(result: Any, *operands: Any) -> Any:
     """A new array of a plain run: whole if an operand is, else an element; elsewhere NumPy's result."""
     if isinstance(result, (ReferenceRagged, bool, int, float, complex)) and not isinstance(

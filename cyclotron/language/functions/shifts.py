@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cyclotron.language.functions.forms import at_axis
+from cyclotron.language.functions.forms import at_axis, by_pieces, zero_of
 from cyclotron.language.functions.rearrangement import concatenate
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
@@ -16,8 +16,8 @@ from cyclotron.language.values.array import LazyArray, SymbolicArray
 from cyclotron.language.values.axes import axis_of, whole_shift
 from cyclotron.language.values.broadcasting import whole_numbers
 from cyclotron.language.values.condition import Condition, cases_of
-from cyclotron.language.values.nodes import Choose, Constant, Element
-from cyclotron.language.values.scalars import choose_by_indices, explicit_cast
+from cyclotron.language.values.nodes import Choose, Element
+from cyclotron.language.values.scalars import choose_by_indices
 from cyclotron.language.values.source_span import here
 
 Boundary = Literal["zero", "periodic", "reflect", "edge"]
@@ -191,13 +191,10 @@ def moved(a: SymbolicArray, by: int, axis: int, boundary: Boundary) -> SymbolicA
     def element_at(index: Sequence[Affine]) -> Element:
         def piece(source: Callable[[Affine], Affine] | None) -> Element:
             if source is None:
-                return explicit_cast(Constant(0, here()), a.dtype_name)
+                return zero_of(a.dtype_name)
             return a.at([source(form) if n == axis else form for n, form in enumerate(index)])
 
-        result = piece(pieces[-1][2])
-        for _, end, source in reversed(pieces[:-1]):
-            result = Choose(index[axis] < end, piece(source), result, here())
-        return result
+        return by_pieces(index[axis], [end for _, end, _ in pieces], lambda number: piece(pieces[number][2]))
 
     return LazyArray(a.shape, a.dtype_name, element_at, (a,))
 

@@ -12,7 +12,7 @@ from cyclotron.language.functions.along_axis import take_along_axis
 from cyclotron.language.functions.forms import at_axis, ravel, with_axes
 from cyclotron.language.functions.rearrangement import concatenate, diagonal, diff
 from cyclotron.language.functions.refusals import unfit
-from cyclotron.language.functions.registry import numpy_function
+from cyclotron.language.functions.registry import named, numpy_function
 from cyclotron.language.functions.search import arange
 from cyclotron.language.values.array import materialized, operand
 from cyclotron.language.values.axes import axes_of, axis_of, whole_size
@@ -146,6 +146,36 @@ def _without_nan(kind: str, neutral: float, about: str) -> Any:
     fold = getattr(reductions, kind)
 
     def function(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+        """{about}
+
+        Parameters
+        ----------
+        a : array
+            Real.
+        axis : int or tuple of int, optional
+            The axes to fold; by default all.
+        keepdims : bool
+            Whether these axes stay, with size 1.
+
+        Returns
+        -------
+        array
+            Shaped as `a` without these axes.
+
+        Raises
+        ------
+        ShapeError
+            If the array has no such axis (CYC122), or the operation is not defined for the dtype (CYC121).
+
+        Examples
+        --------
+        >>> @cy.kernel
+        ... def f(x):
+        ...     return cy.{name}(x)
+        >>> x = np.array([1.0, np.nan, 3.0])
+        >>> np.array_equal(f(x), np.{name}(x))
+        True
+        """
         if kind_of(a.dtype) != "f":
             return fold(a, axis, keepdims=keepdims)
         found = fold(f.where(f.isnan(a), neutral, a), axis, keepdims=keepdims)
@@ -153,37 +183,7 @@ def _without_nan(kind: str, neutral: float, about: str) -> Any:
             return found
         return f.where(reductions.all(f.isnan(a), axis, keepdims=keepdims), np.nan, found)
 
-    function.__name__ = function.__qualname__ = f"nan{kind}"
-    function.__doc__ = f"""{about}
-
-    Parameters
-    ----------
-    a : array
-        Real.
-    axis : int or tuple of int, optional
-        The axes to fold; by default all.
-    keepdims : bool
-        Whether these axes stay, with size 1.
-
-    Returns
-    -------
-    array
-        Shaped as `a` without these axes.
-
-    Raises
-    ------
-    ShapeError
-        If the array has no such axis (CYC122), or the operation is not defined for the dtype (CYC121).
-
-    Examples
-    --------
-    >>> @cy.kernel
-    ... def f(x):
-    ...     return cy.nan{kind}(x)
-    >>> x = np.array([1.0, np.nan, 3.0])
-    >>> np.array_equal(f(x), np.nan{kind}(x))
-    True
-    """
+    named(function, f"nan{kind}", about=about)
     return numpy_function(numpy, role="whole arrays")(function)
 
 
