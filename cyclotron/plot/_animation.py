@@ -25,33 +25,6 @@ if TYPE_CHECKING:
 _DPI = 100
 _COLORS = 64  # of a picture: the operators', and their edges
 
-_PAGE = Template("""\
-<!DOCTYPE html>
-<html lang="en">
-<meta charset="utf-8">
-<title>$title</title>
-<img id="picture" alt="$title" style="max-width: 100%"><br>
-<button id="play" style="width: 5em">pause</button>
-<input id="frame" type="range" min="0" value="0" aria-label="frame" style="width: 30em">
-<script>
-const pictures = $pictures;
-const picture = document.getElementById("picture");
-const play = document.getElementById("play");
-const frame = document.getElementById("frame");
-let timer = null;
-const show = () => { picture.src = "data:image/png;base64," + pictures[frame.value]; };
-const next = () => { frame.value = (Number(frame.value) + 1) % pictures.length; show(); };
-const pause = () => { clearInterval(timer); timer = null; play.textContent = "play"; };
-const run = () => { timer = setInterval(next, $milliseconds); play.textContent = "pause"; };
-frame.max = pictures.length - 1;
-frame.oninput = () => { pause(); show(); };
-play.onclick = () => timer === null ? run() : pause();
-show();
-run();
-</script>
-</html>
-""")
-
 
 def animation(
     result: common.ResultLike, path: str | Path, *, frames: int = 120, frames_per_second: int = 10
@@ -140,7 +113,7 @@ def _write_page(path: Path, film: Iterator[Image], frames_per_second: int, title
         buffer = io.BytesIO()
         picture.save(buffer, format="PNG", optimize=True)
         pictures.append(base64.b64encode(buffer.getvalue()).decode())
-    text = _PAGE.substitute(
+    text = Template(common.file_text("animation.html")).substitute(
         title=escape(title), pictures=json.dumps(pictures), milliseconds=round(1000 / frames_per_second)
     )
     write_file(path, text)

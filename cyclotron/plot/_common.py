@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,6 +39,12 @@ class ResultLike(HasEvents, Protocol):
 
     @property
     def utilization(self) -> NDArray[np.float64]: ...
+
+
+@functools.cache
+def file_text(name: str) -> str:
+    """Return what a file of this folder has: a page, its style or its script."""
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
 def new_figure(width: float, height: float) -> Figure:

@@ -14,29 +14,8 @@ from cyclotron.plot._explore_data import data_of
 from cyclotron.support.errors import BackendUnavailable, ShapeError
 from cyclotron.support.files import write_file
 
-_HERE = Path(__file__).parent
 _MOST_INLINE = 1_000_000  # bytes of a page that a notebook keeps beside the widget
 _HEIGHT = 760  # pixels of a page in a notebook
-
-_PAGE = Template("""\
-<!DOCTYPE html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>$title</title>
-<style>
-:root { color-scheme: light dark; }
-body { margin: 0; background: Canvas; }
-$style
-</style>
-<main id="view"></main>
-<script type="module">
-$script
-const data = Uint8Array.from(atob("$data"), (letter) => letter.charCodeAt(0));
-render({ model: fixedModel({ data }), el: document.getElementById("view") });
-</script>
-</html>
-""")
 
 
 class Exploration:
@@ -94,10 +73,10 @@ class Exploration:
         OSError
             If it cannot be written.
         """
-        page = _PAGE.substitute(
+        page = Template(common.file_text("explore.html")).substitute(
             title=html.escape(", ".join(map(common.headline, self._results))),
-            style=_text("explore.css"),
-            script=_text("explore.js"),
+            style=common.file_text("explore.css"),
+            script=common.file_text("explore.js"),
             data=base64.b64encode(self._data).decode(),
         )
         if path is not None:
@@ -157,11 +136,6 @@ def explore(
 
 
 @functools.cache
-def _text(name: str) -> str:
-    return (_HERE / name).read_text(encoding="utf-8")
-
-
-@functools.cache
 def _widget_class() -> Any:
     try:
         import anywidget
@@ -174,8 +148,8 @@ def _widget_class() -> Any:
         ) from None
 
     class Explorer(anywidget.AnyWidget):  # type: ignore[misc]
-        _esm = _text("explore.js")
-        _css = _text("explore.css")
+        _esm = common.file_text("explore.js")
+        _css = common.file_text("explore.css")
         data = traitlets.Bytes().tag(sync=True)
         cycle = traitlets.Int(0).tag(sync=True)
         selected = traitlets.List(traitlets.Int()).tag(sync=True)
