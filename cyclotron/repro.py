@@ -74,24 +74,21 @@ def save_repro(path: str | Path, error: BaseException | None = None) -> None:
     ['README.txt', 'arguments.json', 'repro.py', 'versions.json']
     """
     if not (error is None or isinstance(error, BaseException)):
-        raise ProgramError(
+        raise _not_saved(
             f"the error of save_repro() is a `{type(error).__name__}`",
-            code="CYC622",
-            help="give the error that was caught, or none: the kernel is that of the last compilation or run",
+            "give the error that was caught, or none: the kernel is that of the last compilation or run",
         )
     case = last_case()
     if case is None:
-        raise ProgramError(
+        raise _not_saved(
             "no kernel was compiled in this process",
-            code="CYC622",
-            help="call save_repro after the compilation or the run that fails",
+            "call save_repro after the compilation or the run that fails",
         )
     kernel = case.kernel()
     if kernel is None:
-        raise ProgramError(
+        raise _not_saved(
             "the kernel that was compiled or run last is gone: nothing refers to it any more",
-            code="CYC622",
-            help="call save_repro where the error is caught, or keep the kernel",
+            "call save_repro where the error is caught, or keep the kernel",
         )
     error = error or sys.exc_info()[1] or getattr(sys, "last_value", None)
     files = {
@@ -198,3 +195,7 @@ def _text(value: Kernel | FunctionType) -> str:
     except (OSError, TypeError, TraceError) as error:
         return f"# the text of {value!r} is not here: {error}"
     return textwrap.dedent(text).strip()
+
+
+def _not_saved(message: str, help: str) -> ProgramError:
+    return ProgramError(message, code="CYC622", help=help)

@@ -204,16 +204,14 @@ class Dataflow:
         box = low if least is None else least, high if greatest is None else greatest
         for corner in box:
             if len(corner) != len(self.indices) and self.bounds[0]:
-                raise ShapeError(
+                raise _no_point(
                     f"a point has {len(corner)} coordinates, `{self.kernel_name}` has {len(self.indices)}",
-                    code="CYC241",
-                    help=f"give one for each of: {', '.join(self.indices)}",
+                    f"give one for each of: {', '.join(self.indices)}",
                 )
             if any(index_of(coordinate) is None for coordinate in corner):
-                raise ShapeError(
+                raise _no_point(
                     f"a point of `{self.kernel_name}` is {shown(corner)}",
-                    code="CYC241",
-                    help=f"give a whole number for each of: {', '.join(self.indices)}",
+                    f"give a whole number for each of: {', '.join(self.indices)}",
                 )
         return list(box[0]), list(box[1])
 
@@ -266,3 +264,7 @@ class Dataflow:
 
 def _minus(a: Point, b: Point) -> Point:
     return tuple(x - y for x, y in zip(a, b, strict=True))
+
+
+def _no_point(message: str, help: str) -> ShapeError:
+    return ShapeError(message, code="CYC241", help=help)

@@ -341,14 +341,11 @@ def scale_sim(
     56
     """
     if dataflow not in _DATAFLOWS:
-        raise ShapeError(
-            f"there is no dataflow {dataflow!r}", code="CYC740", help=f"use one of: {', '.join(_DATAFLOWS)}"
-        )
+        raise _unfit(f"there is no dataflow {dataflow!r}", f"use one of: {', '.join(_DATAFLOWS)}")
     if not isinstance(array, list | tuple) or len(array) != 2:
-        raise ShapeError(
+        raise _unfit(
             f"`array` is {shown(array)}, not rows and columns",
-            code="CYC740",
-            help="give the PEs of the array, for example array=(32, 32)",
+            "give the PEs of the array, for example array=(32, 32)",
         )
     layers = _layers(M, N, K)
     programs: dict[int, tuple[Program, int]] = {}
@@ -413,9 +410,12 @@ def _layers(M: int | str | Path, N: int | None, K: int | None) -> Sequence[Layer
         return read_topology(M)
     for name, value in (("M", M), ("N", N), ("K", K)):
         if not hasattr(value, "__index__") or value < 1:  # type: ignore[operator]
-            raise ShapeError(
+            raise _unfit(
                 f"`{name}` is {value!r}, not a positive integer",
-                code="CYC740",
-                help="give M, N and K, for example scale_sim(64, 64, 64), or the path of a topology file",
+                "give M, N and K, for example scale_sim(64, 64, 64), or the path of a topology file",
             )
     return (Layer("product", int(M), int(N or 0), int(K or 0)),)
+
+
+def _unfit(message: str, help: str) -> ShapeError:
+    return ShapeError(message, code="CYC740", help=help)

@@ -35,10 +35,9 @@ def evaluate(graph: Block, inputs: Mapping[str, Any]) -> dict[str, NDArray[Any]]
     tensors = [tensor for tensor in trace.tensors if tensor.is_input and tensor.values is None]
     for name in inputs:
         if name not in [tensor.name for tensor in tensors]:
-            raise ShapeError(
+            raise _unfit(
                 f"`{graph.name}` has no input `{name}`",
-                code="CYC710",
-                help=f"its inputs are: {', '.join(tensor.name for tensor in tensors)}",
+                f"its inputs are: {', '.join(tensor.name for tensor in tensors)}",
             )
     given = {**graph.arguments, **inputs}
     arrays = {tensor: _input(tensor, given.get(tensor.name)) for tensor in tensors}
@@ -60,18 +59,15 @@ def _input(tensor: Tensor, value: Any) -> NDArray[Any]:
     """A copy of an input, which statements may assign in place."""
     what = f"input `{tensor.name}`"
     if value is None:
-        raise ShapeError(
-            f"no array for {what}", code="CYC710", help=f"pass it by name: evaluate({tensor.name}=...)"
-        )
+        raise _unfit(f"no array for {what}", f"pass it by name: evaluate({tensor.name}=...)")
     array = array_of(value.array if isinstance(value, Blocked) else value, what, code="CYC710")
     found, wanted = (tuple(array.shape), array.dtype.name), (tensor.scalars, tensor.dtype_name)
     if found != wanted:
         differs = "shape", "dtype"
         k = 0 if found[0] != wanted[0] else 1
-        raise ShapeError(
+        raise _unfit(
             f"{what} has {differs[k]} {found[k]}, and the graph was made for {wanted[k]}",
-            code="CYC710",
-            help="make the graph for the new shape and dtype: kernel.graph(...)",
+            "make the graph for the new shape and dtype: kernel.graph(...)",
         )
     return np.array(array, dtype=tensor.dtype_name)
 
@@ -181,3 +177,7 @@ def _tiles(tensor: Tensor, places: Places) -> Iterator[tuple[slice, ...]]:
     assert tensor.tile is not None
     for corner in zip(*places, strict=True):
         yield tuple(slice(int(c) * t, (int(c) + 1) * t) for c, t in zip(corner, tensor.tile, strict=True))
+
+
+def _unfit(message: str, help: str) -> ShapeError:
+    return ShapeError(message, code="CYC710", help=help)

@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from cyclotron.interop import layers
-from cyclotron.interop.network import Layer
+from cyclotron.interop.network import Layer, unfit_input
 from cyclotron.kernel import Kernel
 from cyclotron.language import spec
 from cyclotron.support.arguments import shown
@@ -174,10 +174,9 @@ def shape_of(input_shape: Any) -> Shape:
     except (TypeError, ValueError):
         shape = ()
     if not shape or min(shape) < 1:
-        raise ShapeError(
+        raise unfit_input(
             f"`input_shape` is {shown(input_shape)}, not sizes of at least 1",
-            code="CYC742",
-            help="give the shape of the network's input with its batch, for example (1, 3, 32, 32)",
+            "give the shape of the network's input with its batch, for example (1, 3, 32, 32)",
         )
     return shape
 

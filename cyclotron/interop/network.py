@@ -116,7 +116,7 @@ class Layer:
         work = stated.get("Computes", stated.get("MACCs"))
         if work != self.multiply_adds or "Cycles" not in stated:
             what = f"{int(work or 0) or 'no'} multiply-adds, and `{self.name}` has {self.multiply_adds}"
-            raise ShapeError(f"`{path}` reports {what}", code="CYC742", help=help)
+            raise unfit_input(f"`{path}` reports {what}", help)
         own = {"Cycles": result.cycles, "Utilization": float(result.utilization.mean())}
         if (machine := result.program.machine) is not None and machine.energy is not None:
             own["Total topology energy"] = result.energy.total
@@ -284,10 +284,9 @@ class Network(Listing[Layer]):
     def _checked(self, x: Any) -> NDArray[Any]:
         value = array_of(x, "the input of the network", code="CYC742")
         if value.shape != self.input_shape:
-            raise ShapeError(
+            raise unfit_input(
                 f"the input is {cell(value.shape)} and the network takes {cell(self.input_shape)}",
-                code="CYC742",
-                help="give another `input_shape` to from_torch, or reshape the input",
+                "give another `input_shape` to from_torch, or reshape the input",
             )
         return value.astype(self.dtype, copy=False)
 
@@ -309,3 +308,8 @@ class Network(Listing[Layer]):
     def caption(self) -> str:
         """The layers and the multiply-adds of all, in words."""
         return f"{len(self)} layers, {sum(layer.multiply_adds for layer in self)} multiply-adds"
+
+
+def unfit_input(message: str, help: str) -> ShapeError:
+    """Return the error of an input that a network does not take."""
+    return ShapeError(message, code="CYC742", help=help)

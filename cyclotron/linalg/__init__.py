@@ -42,7 +42,7 @@ from cyclotron.linalg.operands import (
 from cyclotron.linalg.plans import Plan
 from cyclotron.linalg.systems import kind_of, run_inv, run_system
 from cyclotron.mpi.layout import Layout
-from cyclotron.support.errors import ExecutionError
+from cyclotron.support.arguments import invalid_option
 from cyclotron.support.interruptible import interruptibly
 
 __all__ = [
@@ -515,10 +515,9 @@ def eigh(
 
 def _require_general(operation: str, assume_a: str) -> None:
     if kind_of(assume_a) != "general":
-        raise ExecutionError(
+        raise invalid_option(
             f"assume_a={assume_a!r} of {operation} without a backend",
-            code="CYC733",
-            help='say where the whole matrix is: backend="mpi" or "local"; in kernels use cy.linalg.cholesky',
+            'say where the whole matrix is: backend="mpi" or "local"; in kernels use cy.linalg.cholesky',
         )
 
 

@@ -119,20 +119,17 @@ def options_of(
                     if isinstance(plan, Plan) and name == "plan"
                     else f"{name}={value!r}"
                 )
-                raise ExecutionError(
+                raise arguments.invalid_option(
                     f"{what} without a backend",
-                    code="CYC733",
-                    help='say where the whole matrix is computed: backend="mpi" or "local"',
+                    'say where the whole matrix is computed: backend="mpi" or "local"',
                 )
         return None
     chosen = backend_of("mpi" if backend is None else backend)
     if ranks is not None:
         arguments.rank_count(ranks)
         if not {"ranks", "threads"} & set(chosen.options):
-            raise ExecutionError(
-                f"ranks={ranks} on the {chosen.name} backend",
-                code="CYC733",
-                help='use backend="mpi" or "local"',
+            raise arguments.invalid_option(
+                f"ranks={ranks} on the {chosen.name} backend", 'use backend="mpi" or "local"'
             )
     if plan is not None:
         if not isinstance(plan, Plan):

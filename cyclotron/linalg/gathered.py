@@ -20,7 +20,7 @@ from cyclotron.linalg.operands import (
     unfit,
 )
 from cyclotron.mpi.distributed_array import Distributed
-from cyclotron.support.arguments import shown
+from cyclotron.support.arguments import invalid_option, shown
 from cyclotron.support.call_site import warn_at_call
 from cyclotron.support.errors import ExecutionError, PerformanceWarning
 from cyclotron.support.interruptible import interruptibly
@@ -126,10 +126,9 @@ def _called(
 
 def _require_processes(operation: str, options: Options) -> None:
     if options.backend.name == "sim":
-        raise ExecutionError(
+        raise invalid_option(
             f"`{operation}` has no program to simulate: LAPACK does it on one process",
-            code="CYC733",
-            help='use backend="local" or "mpi"',
+            'use backend="local" or "mpi"',
         )
 
 

@@ -159,10 +159,9 @@ class Distributed:
             If other ranks keep it.
         """
         if ranks is not self.ranks:
-            raise ExecutionError(
+            raise _not_held(
                 f"an array is kept by {self.ranks.ranks} other ranks than those of this run",
-                code="CYC736",
-                help="distribute all arrays on the same ranks, or pass gather()",
+                "distribute all arrays on the same ranks, or pass gather()",
             )
         return self._number
 
@@ -175,21 +174,14 @@ class Distributed:
         ExecutionError
             If they are gone.
         """
-        if self._ranks.closed:
-            raise ExecutionError(
-                f"the {self._ranks.ranks} ranks that kept the array are gone",
-                code="CYC736",
-                help="distribute it again",
-            )
-        return self._ranks
+        return not_closed(self._ranks, "the array", "distribute it again")
 
     def _rank(self) -> int:
         rank = self._ranks.rank
         if rank is None:
-            raise ExecutionError(
+            raise _not_held(
                 "this process is no rank, and has no part of the array",
-                code="CYC736",
-                help="take all of it, by gather(), or run the script under mpirun",
+                "take all of it, by gather(), or run the script under mpirun",
             )
         return rank
 
@@ -223,9 +215,19 @@ def ranks_of(operands: Iterable[object], ranks: int | None) -> Ranks | None:
     if kept is None:
         return None
     if ranks not in (None, kept.ranks.ranks):
-        raise ExecutionError(
+        raise _not_held(
             f"ranks={ranks} for an array that is on {kept.ranks.ranks}",
-            code="CYC736",
-            help="leave ranks out, or distribute the array on that many",
+            "leave ranks out, or distribute the array on that many",
         )
     return kept.ranks
+
+
+def not_closed(ranks: Ranks, kept: str, help: str) -> Ranks:
+    """Return ranks that still have what they kept; raise `ExecutionError` CYC736 where they are gone."""
+    if ranks.closed:
+        raise _not_held(f"the {ranks.ranks} ranks that kept {kept} are gone", help)
+    return ranks
+
+
+def _not_held(message: str, help: str) -> ExecutionError:
+    return ExecutionError(message, code="CYC736", help=help)

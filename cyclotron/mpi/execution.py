@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from cyclotron.compiler.program import Program
 from cyclotron.mpi.distributed_array import Distributed, ranks_of
-from cyclotron.mpi.layout import Layout, layout_of
+from cyclotron.mpi.layout import Layout, layout_of, unfit
 from cyclotron.mpi.select import current
 from cyclotron.mpi.store import Bound, StoredTensor, Work
 from cyclotron.support.arguments import invalid_option
-from cyclotron.support.errors import ShapeError
 
 Input = NDArray[Any] | Distributed
 
@@ -95,10 +94,9 @@ def _in_tiles(tensor: Mapping[str, Any]) -> bool:
 def _fitting(tensor: Mapping[str, Any], value: Distributed) -> Distributed:
     """The array in the tiles of the program, on the same grid of ranks where there is one."""
     if not _in_tiles(tensor):
-        raise ShapeError(
+        raise unfit(
             f"`{tensor['name']}` is distributed, and the program takes single elements of it",
-            code="CYC734",
-            help="compile the kernel for tiles, e.g. kernel.compile(A.spec(), ...), or pass gather()",
+            "compile the kernel for tiles, e.g. kernel.compile(A.spec(), ...), or pass gather()",
         )
     tile = tuple(tensor["tile"])
     if value.tile == tile:

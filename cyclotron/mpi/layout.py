@@ -62,32 +62,32 @@ class Layout:
         block = index_of(self.block)
         object.__setattr__(self, "block", _sizes("block", self.block) if block is None else block)
         if (self.grid is None) == (self.owner is None):
-            raise _unfit(
+            raise unfit(
                 "a layout has either a grid or an owner", "Layout(grid=(2, 2)) or Layout(block=64, owner=f)"
             )
         if self.owner is not None and not callable(self.owner):
-            raise _unfit(f"an owner of a layout is {shown(self.owner)}", "give a function of a block's index")
+            raise unfit(f"an owner of a layout is {shown(self.owner)}", "give a function of a block's index")
         if self.grid is None and (self.block is None or self.source is not None):
-            raise _unfit("a layout with an owner has a block, and no source", "Layout(block=64, owner=f)")
+            raise unfit("a layout with an owner has a block, and no source", "Layout(block=64, owner=f)")
         blocks = (self.block,) if isinstance(self.block, int) else (self.block or ())
         if () in (self.grid, self.block):
-            raise _unfit(
+            raise unfit(
                 f"{self} has no dimension",
                 "give a size for each dimension of the array, of which there is one",
             )
         if min((1, *(self.grid or ()), *blocks)) < 1:
-            raise _unfit(
+            raise unfit(
                 f"a layout of blocks {self.block} on a grid of {self.grid} ranks", "use sizes of at least 1"
             )
         if (self.ranks or 1) > MOST_RANKS or max((1, *blocks)) > _LONGEST:
-            raise _unfit(
+            raise unfit(
                 f"a layout of blocks {self.block} on a grid of {self.grid} ranks",
                 f"use at most {MOST_RANKS} ranks, and blocks of at most {_LONGEST}",
             )
         grid = self.grid or ()
         source = self.source or (0,) * len(grid)
         if len(source) != len(grid) or any(not 0 <= at < size for at, size in zip(source, grid, strict=True)):
-            raise _unfit(
+            raise unfit(
                 f"the first block is on rank {self.source} of a grid of {grid}", "give a place in the grid"
             )
 
@@ -117,7 +117,7 @@ class Layout:
         shape = _extents(shape)
         for value in (self.grid, self.block):
             if isinstance(value, tuple) and len(value) != len(shape):
-                raise _unfit(
+                raise unfit(
                     f"a layout with {len(value)} dimensions for an array of shape {tuple(shape)}",
                     "give a size for each dimension of the array",
                 )
@@ -191,7 +191,7 @@ class Layout:
         """
         shape = _extents(shape)
         if self.grid is None or len(self.grid) != 2 or len(shape) != 2:
-            raise _unfit(
+            raise unfit(
                 f"{self} of an array of shape {tuple(shape)} has no descriptor",
                 "descriptors are of matrices on a grid of ranks",
             )
@@ -226,7 +226,7 @@ class Layout:
         """
         found = _sizes("descriptor", descriptor) or ()
         if len(found) != _DESCRIPTOR_LENGTH or found[0] != _DENSE_MATRIX:
-            raise _unfit(
+            raise unfit(
                 f"descriptor {shown(descriptor)} is none of a dense matrix",
                 "give the nine numbers that DESCINIT writes, the first of them 1",
             )
@@ -257,7 +257,7 @@ class Layout:
         """
         shape, rank = _extents(shape), whole_number("rank", rank, code="CYC733", least=0)
         if self.grid is None:
-            raise _unfit("what a rank has is no product of rows and columns", "use a layout with a grid")
+            raise unfit("what a rank has is no product of rows and columns", "use a layout with a grid")
         if not 0 <= rank < math.prod(self.grid):
             return tuple(np.zeros(0, np.int64) for _ in shape)
         place = np.unravel_index(rank, self.grid)
@@ -304,7 +304,7 @@ def _grid_of(owners: NDArray[np.int32]) -> tuple[int, ...] | None:
 def require_layout(layout: Any) -> Layout:
     """Return a layout; raise `ShapeError` CYC734 where it is none."""
     if not isinstance(layout, Layout):
-        raise _unfit(f"the layout is {shown(layout)}", "give a cy.Layout, for example cy.Layout((2, 1))")
+        raise unfit(f"the layout is {shown(layout)}", "give a cy.Layout, for example cy.Layout((2, 1))")
     return layout
 
 
@@ -317,7 +317,7 @@ def _check_arguments(owner: Callable[..., Any], dimensions: int) -> None:
     try:
         signature.bind(*range(dimensions))
     except TypeError:
-        raise _unfit(
+        raise unfit(
             f"the owner of a layout takes {signature}, and a block's index has {dimensions} numbers",
             "give a function of as many arguments as the array has dimensions",
         ) from None
@@ -328,13 +328,13 @@ def _owner_of(owner: Callable[..., Any], index: tuple[int, ...]) -> int:
     try:
         found = owner(*index)
     except Exception as error:  # on ranks too, which all have to learn of it
-        raise _unfit(
+        raise unfit(
             f"the owner of block {index} is not told: {type(error).__name__}: {error}",
             "see the function that the layout was given",
         ) from error
     rank = index_of(found)
     if rank is None or not -1 <= rank <= MOST_RANKS:
-        raise _unfit(
+        raise unfit(
             f"the owner of block {index} is {shown(found)}",
             "return the number of a rank, or -1 for none, for example (i + j) % 4",
         )
@@ -353,7 +353,7 @@ def _extents(shape: Any) -> tuple[int, ...]:
     except TypeError:
         found = (-1,)
     if min((0, *found)) < 0:
-        raise _unfit(f"an array of shape {shown(shape)}", "give a whole number for each dimension")
+        raise unfit(f"an array of shape {shown(shape)}", "give a whole number for each dimension")
     return found
 
 
@@ -364,10 +364,11 @@ def _sizes(name: str, value: Any) -> tuple[int, ...] | None:
     try:
         return tuple(map(operator.index, value))
     except TypeError:
-        raise _unfit(f"{name}={shown(value)} of a layout", "give a whole number for each dimension") from None
+        raise unfit(f"{name}={shown(value)} of a layout", "give a whole number for each dimension") from None
 
 
-def _unfit(what: str, help: str) -> ShapeError:
+def unfit(what: str, help: str) -> ShapeError:
+    """Return the error of a layout, or of an array, that ranks cannot have."""
     return ShapeError(what, code="CYC734", help=help)
 
 
@@ -384,7 +385,7 @@ def check_owners(owners: NDArray[Any], ranks: int) -> None:
     wrong = np.argwhere((owners < -1) | (owners >= ranks))
     if len(wrong):
         index = tuple(map(int, wrong[0]))
-        raise _unfit(
+        raise unfit(
             f"block {index} is given to rank {int(owners[index])} of {ranks}",
             f"ranks are numbered from 0 to {ranks - 1}; for more use ranks=, or mpirun -n",
         )

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.compiler.program import Program
+from cyclotron.mpi.distributed_array import not_closed
 from cyclotron.mpi.execution import dealt
 from cyclotron.mpi.layout import Layout
 from cyclotron.mpi.part import Feed, Open, Run
 from cyclotron.mpi.ranks import Ranks
 from cyclotron.mpi.select import current
-from cyclotron.support.errors import ExecutionError
 
 
 class Residence:
@@ -39,13 +39,8 @@ class Residence:
     @property
     def ranks(self) -> Ranks:
         """The ranks; raises `ExecutionError` CYC736 if they are gone."""
-        if self._ranks.closed:
-            raise ExecutionError(
-                f"the {self._ranks.ranks} ranks that kept the program's tensors are gone",
-                code="CYC736",
-                help="make the program resident again, and give its inputs",
-            )
-        return self._ranks
+        help = "make the program resident again, and give its inputs"
+        return not_closed(self._ranks, "the program's tensors", help)
 
     def give(self, name: str, array: NDArray[Any], /) -> int:
         """Copy an input to each rank; return the bytes."""

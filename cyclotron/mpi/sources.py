@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from cyclotron.language.values.operators import DTYPES, USUAL_DTYPES
 from cyclotron.mpi.arena import MappedArrays
+from cyclotron.mpi.layout import unfit
 from cyclotron.support.arguments import whole_number
-from cyclotron.support.errors import ExecutionError, ShapeError
+from cyclotron.support.errors import ExecutionError
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +25,7 @@ class Given:
 
     def __call__(self) -> NDArray[Any]:
         if self.array is None:
-            raise ShapeError(
-                "this rank has no array", code="CYC734", help="pass it on every rank, or on one: root="
-            )
+            raise unfit("this rank has no array", "pass it on every rank, or on one: root=")
         return self.array
 
 
@@ -46,10 +45,9 @@ class File:
             why = ": it is an archive of arrays"
         except (OSError, ValueError, EOFError, SyntaxError, tokenize.TokenError) as error:
             why = f": {error.strerror}" if isinstance(error, OSError) and error.strerror else ""
-        raise ShapeError(
+        raise unfit(
             f"`{self.path}` is no array that can be mapped{why}",
-            code="CYC734",
-            help="give the path of a .npy file of numbers: np.save(path, array)",
+            "give the path of a .npy file of numbers: np.save(path, array)",
         )
 
 
@@ -69,10 +67,9 @@ class Mapped:
 def require_numbers(array: NDArray[Any]) -> None:
     """Raise `ShapeError` CYC734 where an array has no axis, or not numbers that programs have."""
     if array.dtype.name not in DTYPES or array.ndim == 0:
-        raise ShapeError(
+        raise unfit(
             f"an array of shape {array.shape} and dtype {array.dtype} is not distributed",
-            code="CYC734",
-            help=f"it has at least one dimension, and one of the dtypes {', '.join(USUAL_DTYPES)}",
+            f"it has at least one dimension, and one of the dtypes {', '.join(USUAL_DTYPES)}",
         )
 
 

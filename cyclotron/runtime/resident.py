@@ -17,7 +17,7 @@ from cyclotron.runtime.early_exit import pop_exit_flags
 from cyclotron.runtime.numpy_warnings import warn_of
 from cyclotron.runtime.prints import pop_prints
 from cyclotron.runtime.result import Result
-from cyclotron.runtime.run import check_options, checked_input
+from cyclotron.runtime.run import check_options, checked_input, unfit_input
 from cyclotron.support.arguments import invalid_option, shown
 from cyclotron.support.call_site import errors_at_call
 from cyclotron.support.errors import ExecutionError, ShapeError
@@ -172,17 +172,15 @@ class Resident:
         ours, theirs = self._tensors[output], self._tensors[name]
         for what in ("shape", "dtype", "tile"):
             if ours[what] != theirs[what]:
-                raise ShapeError(
+                raise _unfit(
                     f"output `{output}` has {what} {_text(ours[what])}, input `{name}` {_text(theirs[what])}",
-                    code="CYC744",
-                    help="bind tensors of equal shapes, dtypes and tiles",
+                    "bind tensors of equal shapes, dtypes and tiles",
                 )
         for other, source in self._sources.items():
             if source == output and other != name:
-                raise ShapeError(
+                raise _unfit(
                     f"output `{output}` is bound to input `{other}`, so not to `{name}`",
-                    code="CYC744",
-                    help=f"return a copy for each input, or give one: run({name}=...)",
+                    f"return a copy for each input, or give one: run({name}=...)",
                 )
         self._sources[name] = output
 
@@ -218,10 +216,8 @@ class Resident:
             fed = [name for name in self._sources if name not in new and self._computed]
             for name in self._inputs:
                 if name not in new and name not in fed and name not in self._given:
-                    raise ShapeError(
-                        f"input `{name}` was never given",
-                        code="CYC710",
-                        help=f"give it to the first run: run({name}=...)",
+                    raise unfit_input(
+                        f"input `{name}` was never given", f"give it to the first run: run({name}=...)"
                     )
         loaded = {*new, *(self.program.constants if not self._runs else ())}
         self._computed = False
@@ -259,10 +255,8 @@ class Resident:
         residence = self._open()
         self._require(output, self._outputs, "output")
         if not self._computed:
-            raise ExecutionError(
-                f"there is no `{output}` yet",
-                code="CYC743",
-                help="its values are there after a run that has succeeded",
+            raise _misused(
+                f"there is no `{output}` yet", "its values are there after a run that has succeeded"
             )
         array, cycles = residence.fetch(output)
         self._note("fetch", output, array.nbytes, cycles=cycles)
@@ -286,19 +280,17 @@ class Resident:
 
     def _open(self) -> Residence:
         if self._residence is None:
-            raise ExecutionError(
+            raise _misused(
                 f"`{self.program.kernel_name}` is resident no more",
-                code="CYC743",
-                help="use it inside its `with` block, or make it resident again",
+                "use it inside its `with` block, or make it resident again",
             )
         return self._residence
 
     def _require(self, name: Any, names: list[str], what: str) -> None:
         if not isinstance(name, str) or name not in names:
-            raise ExecutionError(
+            raise _misused(
                 f"`{self.program.kernel_name}` has no {what} {shown(name)}",
-                code="CYC743",
-                help=f"its {what}s are: {', '.join(names) or 'none'}",
+                f"its {what}s are: {', '.join(names) or 'none'}",
             )
 
     def _note(self, what: str, name: str, size: int, messages: int = 0, cycles: int | None = None) -> None:
@@ -307,6 +299,11 @@ class Resident:
         )
         for field, more in {"times": 1, "bytes": size, "messages": messages, "cycles": cycles or 0}.items():
             entry[field] += more
+
+
+def _misused(message: str, help: str) -> ExecutionError:
+    """Return the error of what a resident program cannot do now."""
+    return ExecutionError(message, code="CYC743", help=help)
 
 
 def _text(value: Any) -> str:
@@ -326,10 +323,9 @@ class _Outputs(Mapping[str, Any]):
             raise KeyError(name)
         if name not in self._fetched:
             if self._run != self._handle._runs:
-                raise ExecutionError(
+                raise _misused(
                     f"`{name}` of run {self._run} is no more: there have been {self._handle._runs} runs",
-                    code="CYC743",
-                    help="look at outputs before the next run",
+                    "look at outputs before the next run",
                 )
             self._fetched[name] = self._handle[name]
         return self._fetched[name]
@@ -342,3 +338,7 @@ class _Outputs(Mapping[str, Any]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return dict, (dict(self),)
+
+
+def _unfit(message: str, help: str) -> ShapeError:
+    return ShapeError(message, code="CYC744", help=help)

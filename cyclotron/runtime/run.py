@@ -305,20 +305,23 @@ def _bound(program: Program, inputs: tuple[Any, ...]) -> dict[str, Any]:
         arrays = program.inputs()
         missing = [t["name"] for t in wanted if t["name"] not in arrays]
         if missing:
-            raise ShapeError(
+            raise unfit_input(
                 f"no array for input `{missing[0]}`",
-                code="CYC710",
-                help=f"pass {len(wanted)} arrays: {', '.join(t['name'] for t in wanted)}",
+                f"pass {len(wanted)} arrays: {', '.join(t['name'] for t in wanted)}",
             )
         return arrays
     if len(inputs) != len(wanted):
-        raise ShapeError(
+        raise unfit_input(
             f"{len(inputs)} inputs are given and the program has {len(wanted)}: "
             f"{', '.join(t['name'] for t in wanted)}",
-            code="CYC710",
-            help="pass one array for each, in this order",
+            "pass one array for each, in this order",
         )
     return {tensor["name"]: value for tensor, value in zip(wanted, inputs, strict=True)}
+
+
+def unfit_input(message: str, help: str) -> ShapeError:
+    """Return the error of an input that the program does not take."""
+    return ShapeError(message, code="CYC710", help=help)
 
 
 def checked_input(tensor: dict[str, Any], array: Any) -> Any:
@@ -333,17 +336,15 @@ def checked_input(tensor: dict[str, Any], array: Any) -> Any:
     if not isinstance(array, Distributed):
         array = array_of(array, f"input `{name}`", code="CYC710")
     if tuple(array.shape) != tuple(tensor["shape"]):
-        raise ShapeError(
+        raise unfit_input(
             f"input `{name}` has shape {tuple(array.shape)}, and the program was compiled for "
             f"{tuple(tensor['shape'])}",
-            code="CYC710",
-            help="compile the kernel for the new shape; equal shapes share one program",
+            "compile the kernel for the new shape; equal shapes share one program",
         )
     if array.dtype.name != tensor["dtype"]:
-        raise ShapeError(
+        raise unfit_input(
             f"input `{name}` has dtype {array.dtype.name} and the program was compiled for {tensor['dtype']}",
-            code="CYC710",
-            help=f"convert it: {name}.astype({tensor['dtype']!r})",
+            f"convert it: {name}.astype({tensor['dtype']!r})",
         )
     if isinstance(array, Distributed):
         return array

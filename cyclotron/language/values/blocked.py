@@ -161,9 +161,7 @@ def blocked(array: NDArray[Any], tile_shape: int | Sequence[int]) -> Blocked:
     """
     scalars = array_of(array, "what has tiles", code="CYC122")
     if scalars.ndim == 0:
-        raise ShapeError(
-            "an array without axes has no tiles", code="CYC122", help="pass a vector or a matrix"
-        )
+        raise _unfit("an array without axes has no tiles", "pass a vector or a matrix")
     return Blocked(scalars, _tile_shape(tile_shape, scalars.ndim))
 
 
@@ -217,10 +215,9 @@ def _sizes(shape: Any) -> tuple[int, ...]:
         number = None if isinstance(size, bool) else index_of(size)
         if number is None or number < 0:
             fault = "is no integer" if number is None else "is negative"
-            raise ShapeError(
+            raise _unfit(
                 f"the size {shown(size)} of the shape {shown(shape)} {fault}",
-                code="CYC122",
-                help="give each axis an integer of at least 0",
+                "give each axis an integer of at least 0",
             )
         sizes.append(number)
     return tuple(sizes)
@@ -296,17 +293,18 @@ def _tile_shape(tile: int | Sequence[int], rank: int) -> tuple[int, ...]:
     given = (tile,) * rank if given is None else given
     sizes = tuple(size for size in map(index_of, given) if size is not None)
     if len(sizes) != len(given):
-        raise ShapeError(
+        raise _unfit(
             f"a tile shape is {shown(tile)}",
-            code="CYC122",
-            help="give a whole number for each axis, e.g. `(64, 64)`, or one for all",
+            "give a whole number for each axis, e.g. `(64, 64)`, or one for all",
         )
     if len(sizes) != rank:
-        raise ShapeError(
-            f"tile shape {sizes} has {len(sizes)} axes, the array has {rank}",
-            code="CYC122",
-            help="give one tile size per axis",
+        raise _unfit(
+            f"tile shape {sizes} has {len(sizes)} axes, the array has {rank}", "give one tile size per axis"
         )
     if any(size < 1 for size in sizes):
-        raise ShapeError(f"tile shape {sizes} has a size below 1", code="CYC122", help="use positive sizes")
+        raise _unfit(f"tile shape {sizes} has a size below 1", "use positive sizes")
     return sizes
+
+
+def _unfit(message: str, help: str) -> ShapeError:
+    return ShapeError(message, code="CYC122", help=help)
