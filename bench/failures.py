@@ -152,11 +152,11 @@ def record_outcome(
 def of_a_rank(kind: str, found: Found) -> None:
     """One rank fails."""
     pool = mpi.default_pool(RANKS)
-    processes, run = pool._processes, pool._do
+    processes, run = pool._processes, pool.do
     pids = [*pool.pids, processes._launcher.pid]
     with tempfile.TemporaryDirectory() as folder:
         stamp = f"{folder}/stamp"
-        pool._do = lambda job: run(Fault(kind, job, stamp))  # type: ignore[method-assign]
+        pool.do = lambda job: run(Fault(kind, job, stamp))  # type: ignore[method-assign]
         error: BaseException | None = None
         try:
             cy.run(endless(), backend="mpi", ranks=RANKS)

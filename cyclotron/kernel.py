@@ -16,7 +16,7 @@ from cyclotron.language.values.context import ACTIVE
 from cyclotron.machine.machine import Machine
 from cyclotron.runtime.run import run
 from cyclotron.schedule.schedule import Schedule
-from cyclotron.support.arguments import index_of, shown
+from cyclotron.support.arguments import index_of, require, shown
 from cyclotron.support.errors import ScheduleError, ShapeError, TraceError
 
 if TYPE_CHECKING:
@@ -249,6 +249,12 @@ class Kernel(language.Kernel, Generic[_P, _R]):
             output in (name, f"{name}_out") for name, output in zip(names, outputs, strict=True)
         )
         return dict(zip(names, outputs.values(), strict=True)) if in_place else outputs
+
+
+def require_kernel(value: object, call: str) -> None:
+    """Refuse what is no kernel where a function takes one."""
+    help = "pass a function decorated with @cy.kernel, with its arguments"
+    require(value, Kernel, call, error=TraceError, code="CYC116", help=help)
 
 
 @overload

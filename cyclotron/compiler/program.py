@@ -11,15 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import numpy as np
-
 from cyclotron import _core, compiler, graph
 from cyclotron.compiler.constants import constants_of
 from cyclotron.compiler.performance import performance_warnings
 from cyclotron.compiler.ports import check_ports
 from cyclotron.compiler.recurrences import Recurrences
 from cyclotron.compiler.retarget import check_same_topology
-from cyclotron.language import Blocked, Kernel
+from cyclotron.language import Kernel
 from cyclotron.machine.machine import Machine
 from cyclotron.machine.parts import MOST, integer, wrong_type
 from cyclotron.schedule.schedule import Schedule
@@ -499,11 +497,7 @@ class Program:
 
     def inputs(self) -> dict[str, NDArray[Any]]:
         """The arrays bound at compile time, by tensor; empty for specs and loaded programs."""
-        if self.kernel is None:
-            return {}
-        named = dict(zip(self.kernel.signature.parameters, self.arguments, strict=True))
-        arrays = {name: value.array if isinstance(value, Blocked) else value for name, value in named.items()}
-        return {name: value for name, value in arrays.items() if isinstance(value, np.ndarray)}
+        return {} if self.kernel is None else self.kernel.arrays(self.arguments)
 
     @property
     def constants(self) -> dict[str, NDArray[Any]]:

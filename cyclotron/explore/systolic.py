@@ -9,12 +9,11 @@ from typing import Any, overload
 
 from cyclotron.compiler.explain import Explanation
 from cyclotron.compiler.program import Program
-from cyclotron.kernel import Kernel
+from cyclotron.kernel import Kernel, require_kernel
 from cyclotron.machine.machine import Machine
 from cyclotron.runtime.run import run
 from cyclotron.schedule.schedule import Schedule
-from cyclotron.support.arguments import require
-from cyclotron.support.errors import CapacityError, LegalityError, ScheduleError, TraceError
+from cyclotron.support.errors import CapacityError, LegalityError, ScheduleError
 from cyclotron.support.exports import Exported, Record
 from cyclotron.support.tables import Row, html_table, text_table
 
@@ -170,14 +169,7 @@ def systolic_arrays(
     >>> len(cy.systolic_arrays(matmul, np.ones((4, 4)), np.ones((4, 4))))
     6
     """
-    require(
-        kernel,
-        Kernel,
-        "systolic_arrays()",
-        error=TraceError,
-        code="CYC116",
-        help="pass a function decorated with @cy.kernel, with its arguments",
-    )
+    require_kernel(kernel, "systolic_arrays()")
     indices = kernel.recurrences(*args, **kwargs).indices
     arrays: list[SystolicArray] = []
     rejected: dict[tuple[str, ...], str] = {}

@@ -10,7 +10,7 @@ import numpy as np
 from cyclotron.compiler.cache import cache_key, insert
 from cyclotron.compiler.defaults import unlimited
 from cyclotron.compiler.recurrences import recurrences_of
-from cyclotron.kernel import Kernel
+from cyclotron.kernel import Kernel, require_kernel
 from cyclotron.machine.machine import Machine
 from cyclotron.mapper.evaluate import OBJECTIVES, Measured
 from cyclotron.mapper.mappings import Candidate, Mappings, Report, Source, bound_arguments
@@ -20,7 +20,7 @@ from cyclotron.mapper.space import Partial, space_of
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.arguments import items_of, require, shown
 from cyclotron.support.call_site import errors_at_call
-from cyclotron.support.errors import ScheduleError, TraceError
+from cyclotron.support.errors import ScheduleError
 from cyclotron.support.progress import progress_bar
 
 Tile = tuple[int, ...]
@@ -100,14 +100,7 @@ def map(
     >>> found.best.cycles, found.bound, found.gap <= 0.02
     (16, 16, True)
     """
-    require(
-        kernel,
-        Kernel,
-        "map()",
-        error=TraceError,
-        code="CYC116",
-        help="pass a function decorated with @cy.kernel, with its arguments",
-    )
+    require_kernel(kernel, "map()")
     objectives = _objectives(objective, machine)
     limits = _limits(top, time_limit, candidates, gap)
     fixed = Schedule() if fix is None else fix

@@ -119,25 +119,25 @@ class Pool:
         with self._new_tensor() as number:
             keep = partial(Store.distribute, number=number, layout=fixed, root=None)
             if isinstance(source, File):  # each rank reads its part
-                return number, self._do(partial(keep, source=source))
+                return number, self.do(partial(keep, source=source))
             with self._arena([{"role": "input"}], [array]) as arena:
-                return number, self._do(partial(keep, source=Mapped(arena.mapped)))
+                return number, self.do(partial(keep, source=Mapped(arena.mapped)))
 
     def relayout(self, number: int, form: StoredTensor, layout: Layout) -> tuple[int, StoredTensor]:
         """Keep another layout of a tensor."""
         fixed = layout.tabled(form.shape)
         with self._new_tensor() as new:
-            return new, self._do(partial(Store.relayout, number=number, new=new, form=form, layout=fixed))
+            return new, self.do(partial(Store.relayout, number=number, new=new, form=form, layout=fixed))
 
     def reshape(self, number: int, form: StoredTensor, shaped: StoredTensor) -> int:
         """Keep a tensor with more or fewer axes of extent 1."""
         with self._new_tensor() as new:
-            self._do(partial(Store.reshape, number=number, new=new, form=form, shaped=shaped))
+            self.do(partial(Store.reshape, number=number, new=new, form=form, shaped=shaped))
             return new
 
     def diagonal(self, number: int, form: StoredTensor) -> NDArray[Any]:
         """Return the diagonal of a matrix."""
-        diagonal: NDArray[Any] = self._do(partial(Store.diagonal, number=number, form=form))
+        diagonal: NDArray[Any] = self.do(partial(Store.diagonal, number=number, form=form))
         return diagonal
 
     def gather(self, number: int, form: StoredTensor) -> NDArray[Any]:
@@ -145,7 +145,7 @@ class Pool:
         whole = bool((form.owners >= 0).all())
         array = (np.empty if whole else np.zeros)(form.shape, form.dtype)
         with self._arena([{"role": "output", "name": ""}], [array], written=whole) as arena:
-            self._do(jobs.Gather(number, form, arena.mapped))
+            self.do(jobs.Gather(number, form, arena.mapped))
             arena.outputs()
         return array
 
@@ -167,23 +167,33 @@ class Pool:
         ]
         numbers = [value if isinstance(value, int) else None for value in work.bound]
         with self._arena([tensor for tensor, _ in given], [array for _, array in given]) as arena:
-            done = self._do(jobs.Run(work._replace(bound=numbers), arena.mapped))
+            done = self.do(jobs.Run(work._replace(bound=numbers), arena.mapped))
             arena.outputs()
         return Outcome(*done)
 
     def do(self, job: Callable[[Store], Any]) -> Any:
         """Have all ranks do a job; return what the first of them answers."""
-        return self._do(job)
+        with self._lock:
+            self._require_open()
+            forgotten = [self._forgotten.popleft() for _ in range(len(self._forgotten))]
+            try:
+                failure, answer = self._processes.run((forgotten, job))
+            except BaseException:  # an interrupt too: the ranks are in the middle of something
+                self._processes.kill()
+                raise
+            if failure is not None:
+                raise failure
+            return answer
 
     def give(self, number: int, tensor: int, array: NDArray[Any]) -> None:
         """Copy an array to every rank, of a program that is resident."""
         with self._arena([{"role": "input"}], [array]) as arena:
-            self._do(part.Give(number, tensor, Mapped(arena.mapped)))
+            self.do(part.Give(number, tensor, Mapped(arena.mapped)))
 
     def fetch(self, number: int, tensor: int, array: NDArray[Any]) -> NDArray[Any]:
         """Return an output of a program that is resident, in the array."""
         with self._arena([{"role": "output", "name": ""}], [array], written=True) as arena:
-            self._do(part.Fetch(number, tensor, arena.mapped))
+            self.do(part.Fetch(number, tensor, arena.mapped))
             arena.outputs()
         return array
 
@@ -209,20 +219,6 @@ class Pool:
             self._require_open()
             with Arena(tensors, arrays, self._memory, written) as arena:
                 yield arena
-
-    def _do(self, job: Callable[[Store], Any]) -> Any:
-        """Have all ranks do a job; return what the first of them answers."""
-        with self._lock:
-            self._require_open()
-            forgotten = [self._forgotten.popleft() for _ in range(len(self._forgotten))]
-            try:
-                failure, answer = self._processes.run((forgotten, job))
-            except BaseException:  # an interrupt too: the ranks are in the middle of something
-                self._processes.kill()
-                raise
-            if failure is not None:
-                raise failure
-            return answer
 
     def _require_open(self) -> None:
         if self.closed:

@@ -154,7 +154,7 @@ def test_rank_that_fails_alone_ends_the_others(monkeypatch, golden):
     with mpi.Pool(2) as pool:
         pids = pool.pids
         with pytest.raises(ExecutionError) as caught:
-            pool._do(programs.FailsAlone(0))  # of which rank 1 waits for a message
+            pool.do(programs.FailsAlone(0))  # of which rank 1 waits for a message
         assert caught.value.code == "CYC730"
         golden("refusals/rank-that-failed-alone.txt", str(caught.value))
         assert pool.closed

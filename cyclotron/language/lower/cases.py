@@ -14,7 +14,7 @@ from cyclotron.language.trace.statement import Statement
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.affine import EVERYWHERE, Affine, Constraint, Index, Region, intersection
 from cyclotron.language.values.condition import Condition
-from cyclotron.language.values.nodes import Access, Apply, Choose, Constant, Element, Reduce, Tensor, rebuild
+from cyclotron.language.values.nodes import Access, Apply, Choose, Constant, Element, Reduce, rebuild
 from cyclotron.language.values.region import extent, indices_of, is_empty
 from cyclotron.language.values.scalar_type import ScalarType
 from cyclotron.language.values.scalars import explicit_cast
@@ -146,17 +146,14 @@ class _Splitter:
             shape += tile
             index += (Affine({}, 0), Affine({}, 0))
         name = _new_name(self._trace, f"{equation.target.unique_name}_{value.index.name}")
-        tensor = Tensor(
-            self._trace,
-            name,
-            value.dtype,
-            shape,
-            tiles,
-            is_input=False,
-            fill=None,
-            span=value.span,
-            variable=equation.target.name,
-        )
+        own = {
+            "owner": self._trace,
+            "dtype": value.dtype,
+            "scalars": shape,
+            "tile": tiles,
+            "span": value.span,
+        }
+        tensor = equation.target.beside(name, **own)
         self._trace.tensors.append(tensor)
         whole = replace(
             equation,

@@ -32,7 +32,9 @@ def with_arrays(trace: Trace) -> Trace:
     trace = with_kept_reads(trace)
     assigned = {statement.target for statement in trace.statements}
     arrays = {
-        tensor: _array_for(tensor) for tensor in trace.tensors if tensor.is_input and tensor in assigned
+        tensor: tensor.beside(tensor.unique_name)
+        for tensor in trace.tensors
+        if tensor.is_input and tensor in assigned
     }
     first: list[Statement] = []
     for tensor in trace.tensors:
@@ -61,20 +63,6 @@ def text_position(part: Statement) -> list[int]:
     odd = [2 * position + 1 for position in part.text]
     inner = len(part.loops) + 1 - len(odd)
     return [*odd[:-1], odd[-1] - 1, *[0] * inner] if inner else odd
-
-
-def _array_for(tensor: Tensor) -> Tensor:
-    return Tensor(
-        tensor.owner,
-        tensor.unique_name,
-        tensor.dtype_name,
-        tensor.scalars,
-        tensor.tile,
-        is_input=False,
-        fill=None,
-        span=tensor.span,
-        variable=tensor.name,
-    )
 
 
 def _everywhere(tensor: Tensor, own: Sequence[Statement], source: Tensor | None) -> Statement:

@@ -119,17 +119,7 @@ def _larger(trace: Trace, tensor: Tensor, steps: Sequence[int], number: int) -> 
     taken = {one.unique_name for one in trace.tensors}
     names = (f"{tensor.unique_name}_spread{'_' * k}{number or ''}" for k in range(len(taken) + 1))
     scalars = tuple(step * (size - 1) + 1 for step, size in zip(steps, tensor.scalars, strict=True))
-    return Tensor(
-        tensor.owner,
-        next(name for name in names if name not in taken),
-        tensor.dtype_name,
-        scalars,
-        tensor.tile,
-        is_input=False,
-        fill=None,
-        span=tensor.span,
-        variable=tensor.name,
-    )
+    return tensor.beside(next(name for name in names if name not in taken), scalars=scalars)
 
 
 def _copy(tensor: Tensor, wide: Tensor, steps: Sequence[int], read: Access, place: int) -> Statement:

@@ -91,17 +91,8 @@ def _copy(
     trace: Trace, statement: Statement, access: Access, loops: tuple[Index, ...], number: int
 ) -> Statement:
     """The assignment that keeps an element in the loops that were open; `text` has their places only."""
-    tensor = Tensor(
-        trace,
-        f"{access.tensor.unique_name}_kept{number or ''}",
-        access.tensor.dtype_name,
-        access.tensor.scalars,
-        None,
-        is_input=False,
-        fill=None,
-        span=access.span,
-        variable=access.tensor.name,
-    )
+    name = f"{access.tensor.unique_name}_kept{number or ''}"
+    tensor = access.tensor.beside(name, owner=trace, tile=None, span=access.span)
     depth = sum(index in access.loops for index in statement.loops)
     return Statement(tensor, access.index, loops, (), access, access.span, loops, text=statement.text[:depth])
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -36,7 +36,7 @@ from cyclotron.language.values.numpy_functions import ufunc as of_ufunc
 from cyclotron.language.values.operations import apply, cast, element, positive
 from cyclotron.language.values.operators import named_dtype, result_dtype
 from cyclotron.language.values.powers import simple_power
-from cyclotron.language.values.refusals import DATA_HELP, refuse_of_arrays, refused_in_place
+from cyclotron.language.values.refusals import DATA_HELP, refuse_of_arrays, refused_in_place, refusing
 from cyclotron.language.values.scalar_type import ScalarType, promote
 from cyclotron.language.values.scalars import (
     choose_by_indices,
@@ -191,6 +191,10 @@ class SymbolicArray(Array):
             return by_cases(self, cases)
         picks, shape = subscripted(self.name, self.shape, key)
         self.check_inside(picks)
+        return self.selected(key, picks, shape)
+
+    def selected(self, key: object, picks: Sequence[Pick], shape: Shape) -> Any:
+        """Take the part that a subscript picks."""
         return self.taken(picks, shape)
 
     def check_inside(self, picks: Sequence[Pick]) -> None:
@@ -298,28 +302,22 @@ class SymbolicArray(Array):
             )
         object.__setattr__(self, name, value)
 
-    def __bool__(self) -> bool:
-        raise trace_error("CYC104", "a condition depends on the data of an array", help=DATA_HELP)
-
-    def _as_number(self, *_: object, **__: object) -> NoReturn:
-        raise trace_error(
-            "CYC107",
-            "an array is converted to what Python computes with, and it has no values yet",
-            help="use the operators of arrays, cy.sum and the like, of several `cy.stack([x, y])`; make"
-            " arrays that functions fill by `cy.zeros`; run other code in `with cy.host():`",
-        )
-
-    __float__ = __int__ = __complex__ = __index__ = __array__ = _as_number
+    __bool__ = refusing("CYC104", "a condition depends on the data of an array", DATA_HELP)
+    __float__ = __int__ = __complex__ = __index__ = __array__ = refusing(
+        "CYC107",
+        "an array is converted to what Python computes with, and it has no values yet",
+        "use the operators of arrays, cy.sum and the like, of several `cy.stack([x, y])`; make"
+        " arrays that functions fill by `cy.zeros`; run other code in `with cy.host():`",
+    )
 
     __contains__ = refuse_of_arrays("`in`", "write `cy.any(x == value)`")
 
-    def __iter__(self) -> Iterator[Any]:
-        raise trace_error(
-            "CYC107",
-            "an array is taken apart by iteration",
-            help="write `for i in range(len(x)): ...` with x[i], or cy.sum, cy.max, cy.sort and the like for"
-            " Python's sum, max and sorted",
-        )
+    __iter__ = refusing(
+        "CYC107",
+        "an array is taken apart by iteration",
+        "write `for i in range(len(x)): ...` with x[i], or cy.sum, cy.max, cy.sort and the like for"
+        " Python's sum, max and sorted",
+    )
 
 
 def by_cases(array: Any, cases: Sequence[tuple[Region, Any]]) -> Any:
@@ -465,14 +463,7 @@ class View(SymbolicArray):
                 else f"assign to `{self.name}` itself; or make the view an array of its own, by `.copy()`",
             )
 
-    def __getitem__(self, key: object) -> Any:
-        if has_places(key):
-            return dispatch.call("gathered", self, key)
-        cases = in_cases(key)
-        if cases:
-            return by_cases(self, cases)
-        picks, shape = subscripted(self.name, self.shape, key)
-        self.check_inside(picks)
+    def selected(self, key: object, picks: Sequence[Pick], shape: Shape) -> View | Element:
         view = self.taken(picks, shape)
         is_array = view.shape or any(one is Ellipsis for one in keys_of(key))  # as NumPy's
         return view if is_array else view.at(())
@@ -614,12 +605,11 @@ class LazyArray(SymbolicArray):
                 )
         return self._element_at(index)
 
-    def __setitem__(self, key: object, value: object) -> None:
-        raise trace_error(
-            "CYC107",
-            "a part of an expression is assigned, and no array holds it yet",
-            help="give the expression a name of its own in the kernel first, e.g. `y = (...)`",
-        )
+    __setitem__ = refusing(
+        "CYC107",
+        "a part of an expression is assigned, and no array holds it yet",
+        "give the expression a name of its own in the kernel first, e.g. `y = (...)`",
+    )
 
 
 def _term(value: object) -> object:

@@ -27,7 +27,7 @@ from cyclotron.language.values.affine import (
     intersection,
 )
 from cyclotron.language.values.dispatch import Arithmetic, Method
-from cyclotron.language.values.refusals import inverted
+from cyclotron.language.values.refusals import inverted, refusing
 from cyclotron.language.values.region import is_empty, subtract
 from cyclotron.language.values.source_span import here, trace_error
 from cyclotron.support.errors import TraceError
@@ -105,12 +105,11 @@ class Condition(OfIndices):
     __rand__ = __and__
     __ror__ = __or__
 
-    def __bool__(self) -> bool:
-        raise trace_error(
-            "CYC104",
-            "a condition on indices has no truth value here: the loop is a domain",
-            help="use it in `if`, in `a if condition else b`, or in `sum(... if condition)`",
-        )
+    __bool__ = refusing(
+        "CYC104",
+        "a condition on indices has no truth value here: the loop is a domain",
+        "use it in `if`, in `a if condition else b`, or in `sum(... if condition)`",
+    )
 
 
 @dataclass(frozen=True, eq=False)

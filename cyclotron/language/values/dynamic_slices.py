@@ -27,7 +27,34 @@ Bound = tuple[int, Any, Any]
 _MASK = -1  # for the axis
 
 
-class Ragged(PartialArray):
+class OfUnknownShape:
+    """A part of an array of which data tell how large it is, traced or in a plain run: it has no elements."""
+
+    def __setitem__(self, key: object, value: object) -> None:
+        if key is not Ellipsis or value is not self:  # which an operator in place assigned already
+            raise unassignable()
+
+    def __getitem__(self, key: object) -> Any:
+        if key is not Ellipsis:
+            raise unknown_shape()
+        return self
+
+    def refused(self) -> TraceError:
+        """The error where it is used as an array."""
+        return unknown_shape()
+
+    def __array__(self, *_: object, **__: object) -> NoReturn:
+        raise unknown_shape()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise unknown_shape()
+
+    __len__ = __iter__ = __bool__ = __array__
+
+
+class Ragged(OfUnknownShape, PartialArray):
     """Elements of a slice whose bounds are data, or of a mask: for operators, and slices with the same ones.
 
     Parameters
@@ -106,20 +133,7 @@ class Ragged(PartialArray):
         _assign_inside(view, self.bounds, made.whole)
         return self
 
-    def __setitem__(self, key: object, value: object) -> None:
-        if key is not Ellipsis or value is not self:  # which `changed` assigned already
-            raise unassignable()
-
-    def __getitem__(self, key: object) -> Ragged:
-        if key is not Ellipsis:
-            raise unknown_shape()
-        return self
-
     __pos__ = copy
-
-    def refused(self) -> TraceError:
-        """The error where it is used as an array."""
-        return unknown_shape()
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **options: object) -> Any:
         known = of_ufunc(ufunc)
@@ -135,16 +149,6 @@ class Ragged(PartialArray):
         if function not in ELEMENTWISE:
             raise unknown_shape()
         return called(function, args, kwargs)
-
-    def __array__(self, *_: object, **__: object) -> NoReturn:
-        raise unknown_shape()
-
-    def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise unknown_shape()
-
-    __len__ = __iter__ = __bool__ = __array__
 
     def check(self, bounds: Sequence[Bound]) -> None:
         """Raise `TraceError` (CYC107) where the bounds are other ones, or were assigned since."""

@@ -17,7 +17,7 @@ from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.context import Recorder
 from cyclotron.language.values.dispatch import Arithmetic, whole
 from cyclotron.language.values.operators import evaluate, result_dtype
-from cyclotron.language.values.refusals import DATA_HELP, not_an_operator, refuse_rounding
+from cyclotron.language.values.refusals import DATA_HELP, not_an_operator, refuse_rounding, refusing
 from cyclotron.language.values.scalar_type import DTypeName, ScalarType, dtype_name, literal
 from cyclotron.language.values.source_span import here, trace_error
 from cyclotron.support.errors import Span, TraceError
@@ -98,6 +98,17 @@ class Tensor:
         """The number of axes."""
         return len(self.scalars)
 
+    def beside(self, name: str, **changes: Any) -> Tensor:
+        """A tensor that the program computes, like this one but for its name and what changes."""
+        own: dict[str, Any] = {
+            "owner": self.owner,
+            "dtype": self.dtype_name,
+            "scalars": self.scalars,
+            "tile": self.tile,
+        }
+        own |= {"span": self.span, "variable": self.name, **changes}
+        return Tensor(name=name, is_input=False, fill=None, **own)
+
     def example(self) -> str:
         """An access as one would write it, for messages."""
         return f"{self.name}[{', '.join('ijkl'[: self.ndim]) if self.ndim <= 4 else '...'}]"
@@ -132,24 +143,20 @@ class Element(Arithmetic):
     text = ""  # how a number that indices make is written, as far as that is short
     counts = False  # whether it is a truth value as a whole number, because Python's sums count it
     of_changed: Callable[[Callable[[Element], Element]], Element] | None = None  # a choice, of other values
-
-    @property
-    def operands(self) -> tuple[Element, ...]:
-        """The expressions that this one is made of."""
-        return ()
+    operands: tuple[Element, ...] = ()  # the expressions that it is made of
+    blocked = False  # whether it is a tile
+    is_conditional = False  # whether it has a choice by a condition on indices in it
 
     @property
     def dtype(self) -> DTypeName:
         """NumPy's name of the dtype in which it is computed."""
         return dtype_name(self.type.dtype)
 
-    def __hash__(self) -> int:
-        """No dict and no set finds an element, whose value is not known yet."""
-        raise trace_error(
-            "CYC105",
-            "a dict or a set has to find a number that is known only when the program runs",
-            help="write the cases, `a if x == 1 else b`, or take an array of the host, `table[k]`",
-        )
+    __hash__ = refusing(
+        "CYC105",
+        "a dict or a set has to find a number that is known only when the program runs",
+        "write the cases, `a if x == 1 else b`, or take an array of the host, `table[k]`",
+    )
 
     def conj(self) -> Element:
         """The complex conjugate; of NumPy's truth values these themselves, as `.conj()` of arrays."""
@@ -157,16 +164,6 @@ class Element(Arithmetic):
         return result
 
     conjugate = conj
-
-    @property
-    def blocked(self) -> bool:
-        """Return whether the element is a tile."""
-        return False
-
-    @property
-    def is_conditional(self) -> bool:
-        """Return whether the expression has a choice by a condition on indices in it."""
-        return False
 
     @property
     def is_index(self) -> bool:
@@ -238,12 +235,11 @@ class Element(Arithmetic):
 
     __bool__ = _data_dependent
 
-    def __getitem__(self, key: object) -> NoReturn:
-        raise trace_error(
-            "CYC108",
-            "an element of a tensor is subscripted again",
-            help="give all subscripts at once, e.g. `A[i, k]`; a tile is used as a whole",
-        )
+    __getitem__ = refusing(
+        "CYC108",
+        "an element of a tensor is subscripted again",
+        "give all subscripts at once, e.g. `A[i, k]`; a tile is used as a whole",
+    )
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
@@ -260,13 +256,12 @@ class Element(Arithmetic):
     __ceil__ = whole("ceil")
     __trunc__ = refuse_rounding("`math.trunc`", "write `int(x[i])`, or divide by `//`")
 
-    def __int__(self) -> int:
-        raise trace_error(
-            "CYC105",
-            "a number is made of an element, whose value is known only when the program runs",
-            help="sizes, bounds and shapes are those of arguments, or host values that are passed; data are"
-            ' converted by `.astype("int64")`',
-        )
+    __int__ = refusing(
+        "CYC105",
+        "a number is made of an element, whose value is known only when the program runs",
+        "sizes, bounds and shapes are those of arguments, or host values that are passed; data are"
+        ' converted by `.astype("int64")`',
+    )
 
     def __iter__(self) -> Iterator[Any]:
         raise not_an_operator("iteration")
@@ -306,7 +301,7 @@ class Access(Element):
         return ScalarType(self.tensor.dtype_name, self.weak)
 
     @property
-    def blocked(self) -> bool:
+    def blocked(self) -> bool:  # type: ignore[override]
         return self.tensor.blocked
 
     def accumulated(self, value: object, *, negative: bool, is_loop: bool = False) -> Increment:
@@ -325,23 +320,11 @@ class Compound(Element):
     """An expression made of others; what it inherits from them is found once, as they may be shared."""
 
     def __init__(self, operands: Sequence[Element], span: Span, type: ScalarType) -> None:
-        self._operands = tuple(operands)
+        self.operands = tuple(operands)
         self.span = span
         self.type = type
-        self._blocked = any(operand.blocked for operand in self._operands)
-        self._is_conditional = any(operand.is_conditional for operand in self._operands)
-
-    @property
-    def operands(self) -> tuple[Element, ...]:
-        return self._operands
-
-    @property
-    def blocked(self) -> bool:
-        return self._blocked
-
-    @property
-    def is_conditional(self) -> bool:
-        return self._is_conditional
+        self.blocked = any(operand.blocked for operand in self.operands)
+        self.is_conditional = any(operand.is_conditional for operand in self.operands)
 
 
 class Apply(Compound):
@@ -389,7 +372,7 @@ class Choose(Compound):
         self.condition = condition
         self.then = then
         self.other = other
-        self._is_conditional = True
+        self.is_conditional = True
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ from cyclotron.language.values.blocked import Blocked
 from cyclotron.language.values.dispatch import IN_PLACE, in_place
 from cyclotron.language.values.dynamic_slices import (
     Bound,
+    OfUnknownShape,
     bounds_of,
     check_bound,
     check_of_all,
     check_together,
     other_bounds,
-    unassignable,
     unknown_shape,
     without_bounds,
 )
@@ -142,7 +142,7 @@ def _with_numbers(key: Any) -> Any:
     return int(key) if isinstance(key, Value) and not key.ndim and key.dtype.kind in "iu" else key
 
 
-class ReferenceRagged(NDArrayOperatorsMixin):
+class ReferenceRagged(OfUnknownShape, NDArrayOperatorsMixin):
     """Elements that such a slice reads of NumPy's array, and results of operators and functions of them.
 
     Parameters
@@ -223,15 +223,6 @@ class ReferenceRagged(NDArrayOperatorsMixin):
         whole[inside] = function(taken, value, out=taken)
         return self
 
-    def __setitem__(self, key: object, value: object) -> None:
-        if key is not Ellipsis or value is not self:  # which `_changed` assigned already
-            raise unassignable()
-
-    def __getitem__(self, key: object) -> ReferenceRagged:
-        if key is not Ellipsis:
-            raise unknown_shape()
-        return self
-
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> ReferenceRagged:
         in_place = options == {"out": (self,)} and inputs[0] is self
         if method != "__call__" or (options and not in_place) or ufunc.nout != 1 or ufunc.signature:
@@ -253,20 +244,6 @@ class ReferenceRagged(NDArrayOperatorsMixin):
             return function(*values[:count], **dict(zip(names, values[count:], strict=True)))
 
         return self._apply(call, *args, *kwargs.values())
-
-    def refused(self) -> TraceError:
-        """The error where it is used as an array."""
-        return unknown_shape()
-
-    def __array__(self, *_: Any, **__: Any) -> Any:
-        raise unknown_shape()
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise unknown_shape()
-
-    __len__ = __iter__ = __bool__ = __array__
 
 
 def _read_by_bounds(array: np.ndarray[Any, Any], key: object) -> ReferenceRagged:

@@ -47,15 +47,19 @@ def inverted(what: str) -> TraceError:
     )
 
 
-def refuse_rounding(function: str, help: str) -> Callable[..., NoReturn]:
-    """A method that says that a function of Python makes no whole number of an element."""
+def refusing(code: str, message: str, help: str) -> Callable[..., Any]:
+    """A method that says that values of a kernel do not have it."""
 
-    def method(self: object, *_: object) -> NoReturn:
-        raise trace_error(
-            "CYC105", f"{function} is applied to a number that is known only when the program runs", help=help
-        )
+    def method(self: object, *_: object, **__: object) -> NoReturn:
+        raise trace_error(code, message, help=help)
 
     return method
+
+
+def refuse_rounding(function: str, help: str) -> Callable[..., Any]:
+    """A method that says that a function of Python makes no whole number of an element."""
+    what = f"{function} is applied to a number that is known only when the program runs"
+    return refusing("CYC105", what, help)
 
 
 DATA_HELP = (
@@ -67,23 +71,15 @@ DATA_HELP = (
 
 def refuse_of_arrays(operator: str, help: str) -> Callable[..., Any]:
     """A method that says that arrays do not have an operator."""
-
-    def method(self: object, *_: object) -> NoReturn:
-        raise trace_error("CYC105", f"{operator} is not known of arrays while a kernel is traced", help=help)
-
-    return method
+    return refusing("CYC105", f"{operator} is not known of arrays while a kernel is traced", help)
 
 
 def refused_in_place(op: str) -> Callable[..., Any]:
     """A method that says that an expression is no array that an operator could change."""
     sign = SIGNS[op]
-
-    def method(self: object, _: object) -> NoReturn:
-        raise trace_error(
-            "CYC107",
-            f"an expression is changed in place by `{sign}=`, and no array holds it yet",
-            help=f"write `b = b {sign} c`; or give the expression a name of its own in the kernel, where it"
-            " is an array, and change that",
-        )
-
-    return method
+    return refusing(
+        "CYC107",
+        f"an expression is changed in place by `{sign}=`, and no array holds it yet",
+        f"write `b = b {sign} c`; or give the expression a name of its own in the kernel, where it is an"
+        " array, and change that",
+    )
