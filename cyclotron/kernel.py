@@ -15,9 +15,10 @@ from cyclotron.language.kernel import MOST_STEPS
 from cyclotron.language.values.context import ACTIVE
 from cyclotron.machine.machine import Machine
 from cyclotron.runtime.run import run
+from cyclotron.schedule.parts import unfit
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.arguments import index_of, require, shown
-from cyclotron.support.errors import ScheduleError, ShapeError, TraceError
+from cyclotron.support.errors import ShapeError, TraceError
 
 if TYPE_CHECKING:
     from cyclotron.graph import Graph
@@ -129,10 +130,9 @@ class Kernel(language.Kernel, Generic[_P, _R]):
         """
         search = SEARCHES.get(schedule) if isinstance(schedule, str) else None
         if search and tile is not None:
-            raise ScheduleError(
+            raise unfit(
                 f"the best schedule is searched for the kernel on scalars, and tile={tile!r} makes another",
-                code="CYC301",
-                help="block the arguments (cy.blocked), or choose among tiles: cy.map(..., tiles=...)",
+                "block the arguments (cy.blocked), or choose among tiles: cy.map(..., tiles=...)",
             )
         chosen: Any = search(self, args, kwargs, machine) if search else schedule
         return compile_kernel(self, self.bind(*args, **kwargs), chosen, machine, tile)

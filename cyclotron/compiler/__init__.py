@@ -13,8 +13,4 @@ _HOMES = {
     "roles": ["Roles"],
     "sections": ["Sections"],
 }
-__getattr__, __all__ = lazy_names(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cyclotron import _core
 from cyclotron.compiler.recurrences import Recurrences, recurrences_of
 from cyclotron.language import Kernel
+from cyclotron.schedule.text import SUMS_BY_TILES
 from cyclotron.support.arguments import shown
 from cyclotron.support.call_site import errors_at_call
 from cyclotron.support.errors import LegalityError, ShapeError
@@ -138,11 +139,7 @@ class Blocking:
         for c in self.classes:
             lines.append(f"  {c}")
             lines.append(f"    {c.reason or c.equation or 'computed with another of the same tiles'}")
-        lines.append(
-            "  sums are added up tile by tile: the bits are not those of the kernel on scalars, and the same "
-            "on every backend"
-        )
-        return "\n".join(lines)
+        return "\n".join([*lines, f"  {SUMS_BY_TILES}"])
 
     def __str__(self) -> str:
         sizes = ", ".join(f"{', '.join(c.indices)} {c.tile}" for c in self._core.indices)

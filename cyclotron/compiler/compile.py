@@ -20,9 +20,10 @@ from cyclotron.compiler.program import Program, require_machine
 from cyclotron.compiler.recurrences import Recurrences, recurrences_of
 from cyclotron.language import Kernel
 from cyclotron.machine.machine import Machine
+from cyclotron.schedule.parts import unfit
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.call_site import errors_at_call, warn_at_call
-from cyclotron.support.errors import CyclotronError, ScheduleError
+from cyclotron.support.errors import CyclotronError
 
 
 def compile_kernel(
@@ -48,10 +49,9 @@ def compile_kernel(
         None: on scalars, or on the tiles of blocked arguments.
     """
     if schedule is not None and not isinstance(schedule, Schedule):
-        raise ScheduleError(
+        raise unfit(
             f"the schedule is a `{type(schedule).__name__}`",
-            code="CYC301",
-            help="pass a cy.Schedule, for example cy.Schedule().space('i', 'j')",
+            "pass a cy.Schedule, for example cy.Schedule().space('i', 'j')",
         )
     target = unlimited(schedule) if machine is None else machine
     require_machine(target)

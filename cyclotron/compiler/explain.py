@@ -14,7 +14,7 @@ from cyclotron.compiler.dataflow import Dataflow
 from cyclotron.compiler.flows import Flow, Rule
 from cyclotron.compiler.pe_class import PeClass
 from cyclotron.schedule.schedule import Schedule
-from cyclotron.schedule.text import reduction_sentences
+from cyclotron.schedule.text import SUMS_BY_TILES, reduction_sentences
 from cyclotron.support.errors import PerformanceWarning
 
 if TYPE_CHECKING:
@@ -224,10 +224,7 @@ class Explanation:
         if self.program.blocking is not None:
             first, *classes = str(self.program.blocking).splitlines()
             lines.append(f"{first}; {'; '.join(item.strip() for item in classes)}")
-            lines.append(
-                "sums are added up tile by tile: the bits are not those of the kernel on scalars, and the "
-                "same on every backend"
-            )
+            lines.append(SUMS_BY_TILES)
         if schedule is not None:
             space, time = schedule.space_indices, schedule.time_indices
             lines.append(

@@ -17,6 +17,7 @@ from cyclotron.mapper.mappings import Candidate, Mappings, Report, Source, bound
 from cyclotron.mapper.refuse import no_mapping, reasons
 from cyclotron.mapper.search import Limits, Outcome, Problem, search
 from cyclotron.mapper.space import Partial, space_of
+from cyclotron.schedule.parts import unfit
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.arguments import items_of, require, shown
 from cyclotron.support.call_site import errors_at_call
@@ -145,14 +146,14 @@ def _arguments(
     if tiles is None:
         return {(): bound(())}
     if len(args) != 1 or not callable(args[0]):
-        raise _unfit(
+        raise unfit(
             "`tiles` are given, and the arguments are no function of them",
             "pass a function that blocks the arguments: "
             "cy.map(f, lambda m, n: cy.blocked(A, (m, n)), tiles=[(16, 16), (32, 32)])",
         )
     sizes = [tuple(int(size) for size in (tile if np.iterable(tile) else (tile,))) for tile in tiles]
     if not sizes or not all(sizes):
-        raise _unfit("`tiles` has no sizes", "give some, for example tiles=[(16, 16), (32, 32)]")
+        raise unfit("`tiles` has no sizes", "give some, for example tiles=[(16, 16), (32, 32)]")
     return {tile: bound(tile) for tile in sizes}
 
 
@@ -226,9 +227,9 @@ def _rotation(best: Measured, problem: Problem) -> tuple[str, tuple[str, ...]]:
 def _objectives(objective: Any, machine: Machine | None) -> tuple[str, ...]:
     names = (objective,) if isinstance(objective, str) else items_of(objective)
     if not names or not all(isinstance(name, str) and name in OBJECTIVES for name in names):
-        raise _unfit(f"the objective is {shown(objective)}", f"use some of: {', '.join(OBJECTIVES)}")
+        raise unfit(f"the objective is {shown(objective)}", f"use some of: {', '.join(OBJECTIVES)}")
     if "energy" in names and (machine is None or machine.energy is None):
-        raise _unfit(
+        raise unfit(
             "the objective is energy, and the machine has no energies",
             "give them, for example cy.Machine(energy=cy.energies.horowitz_45nm(), ...)",
         )
@@ -238,12 +239,8 @@ def _objectives(objective: Any, machine: Machine | None) -> tuple[str, ...]:
 def _limits(top: Any, time_limit: Any, candidates: Any, gap: Any) -> Limits:
     for name, value, least in (("top", top, 1), ("candidates", candidates, 1)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-            raise _unfit(f"`{name}` is {value!r}", "give a number of at least 1")
+            raise unfit(f"`{name}` is {value!r}", "give a number of at least 1")
     for name, value in (("time_limit", 0 if time_limit is None else time_limit), ("gap", gap)):
         if not (isinstance(value, int | float) and value >= 0):
-            raise _unfit(f"`{name}` is {value!r}", "give a number of at least 0")
+            raise unfit(f"`{name}` is {value!r}", "give a number of at least 0")
     return Limits(time_limit, candidates, float(gap))
-
-
-def _unfit(message: str, help: str) -> ScheduleError:
-    return ScheduleError(message, code="CYC301", help=help)

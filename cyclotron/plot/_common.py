@@ -83,12 +83,16 @@ def axes(ax: Axes | None, width: float, height: float) -> Axes:
 def given(ax: Axes) -> Axes:
     """Return the axes that a user gives; a `ShapeError` (CYC735) where they are none, as a file's name."""
     if not hasattr(ax, "get_figure"):
-        raise ShapeError(
+        raise undrawable(
             f"a picture is drawn into {shown(ax)}, which is no axes of matplotlib",
-            code="CYC735",
-            help='give axes as `ax=`; a file\'s name is `path="map.png"`',
+            'give axes as `ax=`; a file\'s name is `path="map.png"`',
         )
     return ax
+
+
+def undrawable(message: str, help: str) -> ShapeError:
+    """Return the error of what no picture shows."""
+    return ShapeError(message, code="CYC735", help=help)
 
 
 def figure_of(ax: Axes) -> Figure:
@@ -140,10 +144,8 @@ def check_dimensions(kernel_name: str, grid: tuple[int, ...], help: str) -> None
         If the grid has more than two dimensions.
     """
     if len(grid) > 2:
-        raise ShapeError(
-            f"the grid of `{kernel_name}` has {len(grid)} dimensions, a picture shows 1 or 2",
-            code="CYC735",
-            help=help,
+        raise undrawable(
+            f"the grid of `{kernel_name}` has {len(grid)} dimensions, a picture shows 1 or 2", help
         )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from cyclotron.plot import _common as common
 from cyclotron.plot._explore_data import data_of
-from cyclotron.support.errors import BackendUnavailable, ShapeError
+from cyclotron.support.errors import BackendUnavailable
 from cyclotron.support.files import write_file
 
 _MOST_INLINE = 1_000_000  # bytes of a page that a notebook keeps beside the widget
@@ -37,10 +37,9 @@ class Exploration:
         self._critical_path = critical_path
         for result in results:
             if not (result.cycles and common.pe_count(result)):
-                raise ShapeError(
+                raise common.undrawable(
                     f"there is nothing to explore: {common.headline(result)}, {result.cycles} cycles",
-                    code="CYC735",
-                    help="take a run that takes time",
+                    "take a run that takes time",
                 )
 
     @functools.cached_property

@@ -13,7 +13,6 @@ from cyclotron.plot import _common as common
 from cyclotron.plot._activity import draw_activity
 from cyclotron.plot._common import Axes, Figure
 from cyclotron.plot._operators import keys, legend, operators_of
-from cyclotron.support.errors import ShapeError
 from cyclotron.support.svg import COLORS
 
 
@@ -95,10 +94,9 @@ def _rows(result: common.ResultLike, pes: Iterable[int | tuple[int, ...]]) -> li
         if len(place) != table.ndim or not all(
             0 <= at < extent for at, extent in zip(place, table.shape, strict=True)
         ):
-            raise ShapeError(
+            raise common.undrawable(
                 f"there is no PE {pe} in a grid of {'×'.join(map(str, result.grid))}",
-                code="CYC735",
-                help="give coordinates, for example pes=[(0, 0)], or linear indices",
+                "give coordinates, for example pes=[(0, 0)], or linear indices",
             )
         found.append(int(table[place]))
     return list(dict.fromkeys(found))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from cyclotron.plot import _arrows as arrows
 from cyclotron.plot import _common as common
 from cyclotron.plot._common import Axes, Figure
-from cyclotron.support.errors import ShapeError
 
 if TYPE_CHECKING:
     from cyclotron.compiler.dataflow import Dataflow
@@ -50,10 +49,9 @@ def iteration_space(program: Program, *, ax: Axes | None = None, path: str | Pat
     dataflow = program.dataflow
     dimensions = len(dataflow.indices)
     if dimensions not in _MOST:
-        raise ShapeError(
+        raise common.undrawable(
             f"`{program.kernel_name}` has {dimensions} indices, and a picture shows 1 to {max(_MOST)}",
-            code="CYC735",
-            help="draw the array instead: program.plot.array()",
+            "draw the array instead: program.plot.array()",
         )
     picture = _Picture(dataflow)
     places = list(picture.places())

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from cyclotron.plot import _arrows as arrows
 from cyclotron.plot import _common as common
 from cyclotron.plot._common import Axes, Figure
-from cyclotron.support.errors import ShapeError
 from cyclotron.support.latex import to_latex
 
 if TYPE_CHECKING:
@@ -45,10 +44,9 @@ def node(program: Program, *point: int, ax: Axes | None = None, path: str | Path
     dataflow = program.dataflow
     found = dataflow.node(*point)
     if len(point) > 3:
-        raise ShapeError(
+        raise common.undrawable(
             f"`{program.kernel_name}` has {len(point)} indices, and a picture shows 1 to 3",
-            code="CYC735",
-            help=f"read it instead: print(program.dataflow.node{point})",
+            f"read it instead: print(program.dataflow.node{point})",
         )
     lines = [*found.loads, *found.computes, *found.stores]
     height = 2 * _REACH + 1.2 + _LINE * len(lines)

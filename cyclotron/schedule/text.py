@@ -20,9 +20,13 @@ from cyclotron.schedule.parts import (
     read_indices,
     read_reassociations,
     read_reductions,
+    unfit,
 )
-from cyclotron.support.errors import ScheduleError
 
+SUMS_BY_TILES = (
+    "sums are added up tile by tile: the bits are not those of the kernel on scalars, and the same on every"
+    " backend"
+)
 _WIDEST_LINE = 100
 _TABLES = ("fold", "rotate", "reassociate", "place", "panels", "reduce")
 _KEYS = ("space", "time", *KINDS, *_TABLES, "inwards", "descending", "stages")
@@ -199,9 +203,7 @@ def read_entries(data: Mapping[str, Any]) -> dict[str, Any]:
     READER.mapping("a schedule", data, "a mapping")
     unknown = [key for key in data if key not in _KEYS]
     if unknown:
-        raise ScheduleError(
-            f"a schedule has no entry {unknown[0]!r}", code="CYC301", help=f"it has: {', '.join(_KEYS)}"
-        )
+        raise unfit(f"a schedule has no entry {unknown[0]!r}", f"it has: {', '.join(_KEYS)}")
     rotations = _table(data, "rotate", '{"k": ["i", "j"]}')
     return {
         "space_indices": read_indices("space", data.get("space", ()), FORM),
