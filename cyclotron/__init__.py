@@ -90,7 +90,7 @@ _HOMES = {
     ],
 }
 # Kernels with `import cyclotron as np` have NumPy's other names too: those they know, and advice on the rest.
-__getattr__, _lazy = lazy_names(__name__, _HOMES, others=_numpy)
+__getattr__, _, _lazy = lazy_names(__name__, _HOMES, others=_numpy)
 __all__ = [
     "CyclotronError",
     "Kernel",

@@ -9,8 +9,6 @@ are those of its simulation.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,7 +25,7 @@ from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.arguments import shown
 from cyclotron.support.call_site import errors_at_call
 from cyclotron.support.errors import ShapeError
-from cyclotron.support.files import write_file
+from cyclotron.support.exports import csv_text
 from cyclotron.support.tables import Listing, Records, Row
 
 __all__ = ["ScaleSimFold", "ScaleSimLayer", "ScaleSimReport", "scale_sim"]
@@ -216,13 +214,8 @@ class ScaleSimReport(Listing[ScaleSimLayer]):
         >>> report.to_csv().splitlines()[1].split(",")[:3]
         ['0', '71', '0']
         """
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(_REPORTED)
-        writer.writerows((number, *self._reported(layer)) for number, layer in enumerate(self.layers))
-        if path is not None:
-            write_file(path, text.getvalue())
-        return text.getvalue()
+        rows = ((number, *self._reported(layer)) for number, layer in enumerate(self.layers))
+        return csv_text(_REPORTED, rows, path)
 
     def beside(self, path: str | Path) -> Records:
         """Return the layers with what SCALE-Sim itself reported of them, in its own terms; see `to_csv`.

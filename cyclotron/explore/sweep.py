@@ -51,7 +51,7 @@ _LINK_FIELDS = {
 # And of its memories.
 _MEMORY_FIELDS = {"memory_bandwidth": "bandwidth", "memory_latency": "latency", "memory_depth": "depth"}
 # And of its PEs.
-_PE_FIELDS = ("memory", "registers", "banks")
+_PE_FIELDS = {name: name for name in ("memory", "registers", "banks")}
 # Axes that change no program.
 _TIMED = (*_LINK_FIELDS, *_PE_FIELDS, *_MEMORY_FIELDS)
 _SHARES = ("stall_empty", "stall_full", "stall_memory", "stall_control", "idle")
@@ -223,22 +223,19 @@ def _compiled(
 def _retimed(program: Program | CyclotronError, fields: Mapping[str, Any]) -> Program | CyclotronError:
     if isinstance(program, CyclotronError) or not fields:
         return program
+
+    def of(names: Mapping[str, str]) -> dict[str, Any]:
+        return {field: fields[name] for name, field in names.items() if name in fields}
+
     try:
         machine = program.machine or Machine.from_core(program.core.machine)
-        links: dict[str, Any] = {
-            _LINK_FIELDS[name]: value for name, value in fields.items() if name in _LINK_FIELDS
-        }
-        memory: dict[str, Any] = {
-            _MEMORY_FIELDS[name]: value for name, value in fields.items() if name in _MEMORY_FIELDS
-        }
+        memory = of(_MEMORY_FIELDS)
         return program.with_machine(
             dataclasses.replace(
-                machine.with_links(**links),
+                machine.with_links(**of(_LINK_FIELDS)),
                 grid=None,
                 memories={name: dataclasses.replace(one, **memory) for name, one in machine.memories.items()},
-                pe=dataclasses.replace(
-                    machine.pe, **{name: fields[name] for name in _PE_FIELDS if name in fields}
-                ),
+                pe=dataclasses.replace(machine.pe, **of(_PE_FIELDS)),
             )
         )
     except CyclotronError as error:

@@ -6,8 +6,4 @@ It is the recording that the compiler also starts from, as a value that prints, 
 from cyclotron.support.lazy import lazy_names
 
 _HOMES = {"build": ["graph_of"], "graph": ["Graph"], "nodes": ["Edge", "Literal", "Node", "Number"]}
-__getattr__, __all__ = lazy_names(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES)

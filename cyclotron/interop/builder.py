@@ -181,6 +181,14 @@ def shape_of(input_shape: Any) -> Shape:
     return shape
 
 
+def only_dtype(found: set[str], what: str, help: str = "") -> str:
+    """Return the one floating dtype of weights; refuse several, and others than layers have."""
+    if len(found) > 1 or not found <= {"float32", "float64"}:
+        names = ", ".join(sorted(found))
+        raise unsuited(f"{what} are {names}", f"give all of them one of float32 and float64{help}")
+    return found.pop()
+
+
 def unsuited(message: str, help: str) -> TraceError:
     """Return the error of a layer that has no kernel."""
     return TraceError(message, code="CYC742", help=help)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.interop import layers
-from cyclotron.interop.builder import Builder, Shape, shape_of, unfit, unsuited, unsuited_option
+from cyclotron.interop.builder import Builder, Shape, only_dtype, shape_of, unfit, unsuited, unsuited_option
 from cyclotron.interop.network import Network
 from cyclotron.support.data import require_package
 
@@ -110,12 +110,7 @@ class _Reader:
     def _dtype(self, of_input: int) -> str:
         found = {str(one.dtype) for one in self._known.values() if one.ndim and one.dtype.kind not in "iub"}
         found.add(str(self._onnx.helper.tensor_dtype_to_np_dtype(of_input)))
-        if len(found) > 1 or not found <= {"float32", "float64"}:
-            raise unsuited(
-                f"the input and the weights of the model are {', '.join(sorted(found))}",
-                "give all of them one of float32 and float64",
-            )
-        return found.pop()
+        return only_dtype(found, "the input and the weights of the model")
 
     def read(self) -> Shape:
         """Add all nodes; return the shape of the last one's result."""

@@ -13,6 +13,7 @@ from cyclotron.interop import layers
 from cyclotron.interop.builder import (
     Builder,
     Shape,
+    only_dtype,
     shape_of,
     unfit,
     unsuited,
@@ -83,12 +84,7 @@ class _Reader:
     def __init__(self, torch: Any, module: Any) -> None:
         self.nn = torch.nn
         dtypes = {str(weight.dtype).removeprefix("torch.") for weight in module.parameters()} or {"float32"}
-        if len(dtypes) > 1 or not dtypes <= {"float32", "float64"}:
-            raise unsuited(
-                f"the weights of the module are {', '.join(sorted(dtypes))}",
-                "give all of them one of float32 and float64, for example by module.float()",
-            )
-        self.dtype = dtypes.pop()
+        self.dtype = only_dtype(dtypes, "the weights of the module", ", for example by module.float()")
         self.builder = Builder(self.dtype)
 
     def read(self, module: Any, name: str, shape: Shape) -> Shape:

@@ -30,27 +30,19 @@ _MODES = ("reduced", "complete", "r")
 
 def run_general_solve(a: Any, b: Any, options: Options) -> Any:
     """Solve by elimination with partial pivoting (LAPACK's gesv); see `cyclotron.linalg.solve`."""
-    require_numbers("solve", a, b)
-    a, b = common(array(a), array(b), floating=True)
-    check_square(a, "solve")
-    check_rows("solve", a, b)
+    a, b = floating_operands("solve", a, b)
     return _called("solve", np.linalg.solve, (a, b), options, b if isinstance(b, Distributed) else a)
 
 
 def run_inverse(a: Any, options: Options) -> Any:
     """Invert by elimination with partial pivoting (LAPACK's gesv); see `cyclotron.linalg.inv`."""
-    require_numbers("inv", a)
-    (a,) = common(array(a), floating=True)
-    check_square(a, "inv")
+    (a,) = floating_operands("inv", a)
     return _called("inv", np.linalg.inv, (a,), options, a)
 
 
 def run_least_squares(a: Any, b: Any, rcond: Any, options: Options) -> tuple[Any, Any, int, Any]:
     """Solve by singular values (LAPACK's gelsd); see `cyclotron.linalg.lstsq`."""
-    require_numbers("lstsq", a, b)
-    a, b = common(array(a), array(b), floating=True)
-    check_matrix(a, "lstsq")
-    check_rows("lstsq", a, b)
+    a, b = floating_operands("lstsq", a, b, check=check_matrix)
     if rcond is not None and not (isinstance(rcond, int | float | np.number) and rcond == rcond):
         raise unfit(f"rcond is {shown(rcond)}", "give a number, or None for eps times the larger extent")
     x, residuals, rank, values = _called(
@@ -65,9 +57,7 @@ def run_least_squares(a: Any, b: Any, rcond: Any, options: Options) -> tuple[Any
 
 def run_qr(a: Any, mode: Any, options: Options) -> Any:
     """Factor by reflections (LAPACK's geqrf); see `cyclotron.linalg.qr`."""
-    require_numbers("qr", a)
-    (a,) = common(array(a), floating=True)
-    check_matrix(a, "qr")
+    (a,) = floating_operands("qr", a, check=check_matrix)
     if mode not in _MODES:
         raise unfit(f"mode is {shown(mode)}", f"use one of {', '.join(map(repr, _MODES))}")
     factors = _called("qr", lambda a: np.linalg.qr(a, mode=mode), (a,), options, a)
@@ -76,9 +66,7 @@ def run_qr(a: Any, mode: Any, options: Options) -> Any:
 
 def run_eigh(a: Any, UPLO: Any, options: Options) -> tuple[Any, Any]:
     """Find eigenvalues and vectors (LAPACK's heevd); see `cyclotron.linalg.eigh`."""
-    require_numbers("eigh", a)
-    (a,) = common(array(a), floating=True)
-    check_square(a, "eigh")
+    (a,) = floating_operands("eigh", a)
     if not isinstance(UPLO, str) or UPLO.upper() not in ("L", "U"):
         raise unfit(f"UPLO is {shown(UPLO)}", 'use "L" or "U"')
     triangle: Any = UPLO.upper()
@@ -86,15 +74,20 @@ def run_eigh(a: Any, UPLO: Any, options: Options) -> tuple[Any, Any]:
     return values, _as_operand(vectors, a)
 
 
-def check_rows(operation: str, a: Any, b: Any) -> None:
-    """Raise `ShapeError` CYC737 where right-hand sides have not a row for each of a matrix."""
-    vector, _ = matrix(b, 1)
-    if len(vector.shape) != 2 or vector.shape[0] != a.shape[0]:
-        raise unfit(
-            f"{operation}: right-hand sides {b.dtype} of shape {tuple(b.shape)} for a {a.dtype} matrix of "
-            f"shape {tuple(a.shape)}",
-            "give a vector, or a matrix of columns, with a row for each row of the matrix",
-        )
+def floating_operands(operation: str, *values: Any, check: Callable[[Any, str], None] = check_square) -> Any:
+    """Return a matrix that passes a check, and right-hand sides that fit it, in one floating dtype."""
+    require_numbers(operation, *values)
+    a, *rest = common(*map(array, values), floating=True)
+    check(a, operation)
+    for b in rest:
+        vector, _ = matrix(b, 1)
+        if len(vector.shape) != 2 or vector.shape[0] != a.shape[0]:
+            raise unfit(
+                f"{operation}: right-hand sides {b.dtype} of shape {tuple(b.shape)} for a {a.dtype} matrix "
+                f"of shape {tuple(a.shape)}",
+                "give a vector, or a matrix of columns, with a row for each row of the matrix",
+            )
+    return a, *rest
 
 
 def _called(

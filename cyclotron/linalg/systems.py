@@ -8,8 +8,8 @@ import numpy as np
 
 from cyclotron import mpi
 from cyclotron.linalg.dispatch import Options, TriangularForm, run_cholesky, run_solve
-from cyclotron.linalg.gathered import check_rows, run_general_solve, run_inverse
-from cyclotron.linalg.operands import array, check_square, common, distributed_on, require_numbers, unfit
+from cyclotron.linalg.gathered import floating_operands, run_general_solve, run_inverse
+from cyclotron.linalg.operands import distributed_on, unfit
 from cyclotron.mpi.distributed_array import Distributed, ranks_of
 from cyclotron.support.arguments import shown
 
@@ -36,10 +36,7 @@ def run_system(a: Any, b: Any, assume_a: Any, options: Options) -> Any:
     kind = kind_of(assume_a)
     if kind == "general":
         return run_general_solve(a, b, options)
-    require_numbers("solve", a, b)
-    a, b = common(array(a), array(b), floating=True)
-    check_square(a, "solve")
-    check_rows("solve", a, b)
+    a, b = floating_operands("solve", a, b)
     return _solved(a, b, kind, options)
 
 
@@ -48,9 +45,7 @@ def run_inv(a: Any, assume_a: Any, options: Options) -> Any:
     kind = kind_of(assume_a)
     if kind == "general":
         return run_inverse(a, options)
-    require_numbers("inv", a)
-    (a,) = common(array(a), floating=True)
-    check_square(a, "inv")
+    (a,) = floating_operands("inv", a)
     identity: Any = np.eye(a.shape[0], dtype=a.dtype)
     if isinstance(a, Distributed):
         layout = a.layout if a.layout.grid is not None else None

@@ -10,8 +10,4 @@ _HOMES = {
     "residence": ["Residence"],
     "select": ["current", "rank_count"],
 }
-__getattr__, __all__ = lazy_names(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES)

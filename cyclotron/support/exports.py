@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,14 +48,11 @@ class Exported:
         >>> table.to_csv().splitlines()[0].split(",")[:3]
         ['depth', 'cycles', 'pes']
         """
-        text = io.StringIO()
-        writer = csv.DictWriter(text, self.columns, lineterminator="\n")
-        writer.writeheader()
-        for record in self.records:
-            writer.writerow({key: _text(value) for key, value in record.items()})
-        if path is not None:
-            write_file(path, text.getvalue())
-        return text.getvalue()
+        rows = ([record.get(name, "") for name in self.columns] for record in self._texts())
+        return csv_text(self.columns, rows, path)
+
+    def _texts(self) -> list[Record]:
+        return [{key: _text(value) for key, value in record.items()} for record in self.records]
 
     def to_pandas(self) -> Any:
         """Return a ``pandas.DataFrame``, a row a record.
@@ -96,14 +93,19 @@ class Exported:
         >>> table.to_parquet("designs.parquet")
         """
         require_package("pyarrow", instead="use to_csv()")
-        frame = data_frame(
-            [{key: _text(value) for key, value in record.items()} for record in self.records],
-            self.columns,
-            instead="use to_csv()",
-        )
+        frame = data_frame(self._texts(), self.columns, instead="use to_csv()")
         content = io.BytesIO()
         frame.to_parquet(content, index=False)
         write_file(path, content.getvalue())
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Iterable[Any]], path: str | Path | None) -> str:
+    """Return a table as comma-separated values, and write it where a path is given."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    if path is not None:
+        write_file(path, text.getvalue())
+    return text.getvalue()
 
 
 def _text(value: Any) -> Any:

@@ -11,8 +11,8 @@ from typing import Any
 
 def lazy_names(
     package: str, homes: Mapping[str, Sequence[str]], others: ModuleType | None = None
-) -> tuple[Callable[[str], Any], list[str]]:
-    """Return the ``__getattr__`` and the ``__all__`` of a package whose names are those of modules in it.
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__``, ``__all__`` of a package whose names are those of modules in it.
 
     Type checkers read the package's stub, which `tools/checks/public_names.py` writes.
 
@@ -40,4 +40,5 @@ def lazy_names(
         setattr(sys.modules[package], name, value)
         return value
 
-    return find, sorted(modules)
+    listed = sorted(modules)
+    return find, listed.copy, listed

@@ -25,10 +25,10 @@ from cyclotron.language.values.operations import element
 from cyclotron.language.values.operators import named_dtype
 from cyclotron.language.values.reference import BlockedView, ScalarView, plain, wrap
 from cyclotron.language.values.scalar_type import literal
-from cyclotron.language.values.source_span import here, trace_error
+from cyclotron.language.values.source_span import shape_error, trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
 from cyclotron.support.dtypes import is_whole, kind_of
-from cyclotron.support.errors import ShapeError, TraceError
+from cyclotron.support.errors import TraceError
 
 Shape = int | Sequence[int]
 Tile = int | Sequence[int]
@@ -428,10 +428,9 @@ def _dtype_of_value(value: Any) -> str | None:
     if not type.weak or type.kind == "b" or without_inputs or kind_of(default_dtype_here()) in narrower:
         return type.dtype
     if isinstance(number, int) and not _holds(default_dtype_here(), number):
-        raise ShapeError(
+        raise shape_error(
+            "CYC120",
             f"the number {number} is rounded by the dtype that the array has, {default_dtype_here()}",
-            code="CYC120",
-            span=here(),
             help='declare the array with a dtype that holds it, e.g. dtype="int64"',
         )
     return None
@@ -475,7 +474,7 @@ def _new_like(
     if isinstance(prototype, SymbolicTensor):
         context = ACTIVE.get()
         if not isinstance(context, Trace) or prototype.owner is not context:
-            raise ShapeError(f"`{prototype.name}` belongs to another kernel", code="CYC118", span=here())
+            raise shape_error("CYC118", f"`{prototype.name}` belongs to another kernel")
         chosen = prototype.dtype_name if dtype is None else named_dtype(dtype)
         symbolic: NDArray[Any] = _declared(context, name, prototype.scalars, prototype.tile, chosen, fill)
         return symbolic

@@ -26,7 +26,7 @@ from cyclotron.language.values.operations import apply, matmul
 from cyclotron.language.values.reference import plain, wrap
 from cyclotron.language.values.scalar_type import sum_dtype
 from cyclotron.language.values.scalars import converted
-from cyclotron.language.values.source_span import here
+from cyclotron.language.values.source_span import trace_error
 from cyclotron.language.values.subscripts import Pick
 from cyclotron.language.values.tensor import SymbolicTensor
 from cyclotron.support.errors import TraceError
@@ -124,10 +124,9 @@ def _operand(value: Any) -> SymbolicArray:
     """An array whose elements are there: a tensor, or a part of one."""
     array = constant(value) if isinstance(value, np.ndarray) else value
     if not isinstance(array, SymbolicArray):
-        raise TraceError(
+        raise trace_error(
+            "CYC105",
             "an operand of einsum is no tensor of the kernel",
-            code="CYC105",
-            span=here(),
             help="pass arguments of the kernel, or tensors declared in it",
         )
     if not isinstance(array, SymbolicTensor):
@@ -225,10 +224,9 @@ def _tile_product(parts: Subscripts, elements: Sequence[Element]) -> Element:
             left = _oriented(elements[rows], parts.operands[rows], result[0] + parts.summed)
             right = _oriented(elements[1 - rows], parts.operands[1 - rows], parts.summed + result[1])
             return matmul(left, right)
-    raise TraceError(
+    raise trace_error(
+        "CYC105",
         f"`{','.join(parts.operands)}->{result}` of tiles is no tile operator",
-        code="CYC105",
-        span=here(),
         help="of tiles einsum makes products of two matrices; write other recurrences with loops",
     )
 
@@ -248,9 +246,8 @@ def _text(size: int) -> str:
 
 
 def _malformed(message: str) -> TraceError:
-    return TraceError(
+    return trace_error(
+        "CYC123",
         message,
-        code="CYC123",
-        span=here(),
         help='write one letter for each axis of each operand, e.g. `cy.einsum("ik,kj->ij", A, B)`',
     )

@@ -10,8 +10,7 @@ import numpy as np
 from cyclotron.language.values import operations
 from cyclotron.language.values.nodes import Element, strip_transpose
 from cyclotron.language.values.numpy_functions import NAMES
-from cyclotron.language.values.source_span import here
-from cyclotron.support.errors import TraceError
+from cyclotron.language.values.source_span import trace_error
 
 __all__ = ["cholesky", "inv_triangular", "ldl", "lu", "solve_triangular"]
 NAMES.update(f"linalg.{name}" for name in __all__)
@@ -53,7 +52,7 @@ def solve_triangular(
         X, shaped as `b`.
     """
     if side not in ("left", "right"):
-        raise TraceError(f"side is {side!r}", code="CYC105", span=here(), help='use "left" or "right"')
+        raise trace_error("CYC105", f"side is {side!r}", help='use "left" or "right"')
     if isinstance(a, Element) or isinstance(b, Element):
         stored, transposed = strip_transpose(operations.element(a))
         # The flag `lower` describes the matrix as stored.

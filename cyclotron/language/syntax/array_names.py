@@ -207,16 +207,12 @@ class ArrayNames:
 
     def with_updates(self, node: _Loop) -> _Loop:
         """A loop with `u += e` of arrays written as `u[...] += e`: the name keeps its array."""
-        before = self.copy()
-        places = set()
+        names, places = self.copy(), set()
         for part in (part for statement in node.body for part in walk(statement)):
             if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name):
-                self.store(part.targets[0].id, part.value)
-            elif self._is_update(part):
+                names.store(part.targets[0].id, part.value)
+            elif names._is_update(part):
                 places.add((part.lineno, part.col_offset))
-        self._names, self._perhaps = before._names, before._perhaps
-        self._numbers, self._elements = before._numbers, before._elements
-        self._totals = before._totals
         if not places:
             return node
         new = copied(node)

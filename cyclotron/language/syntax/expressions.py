@@ -296,18 +296,6 @@ class Expressions(ast.NodeTransformer):
 
     visit_Yield = visit_YieldFrom = visit_Await  # noqa: N815
 
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
-        return self._comprehension(node, node.generators)
-
-    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
-        return self._comprehension(node, node.generators)
-
-    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
-        return self._comprehension(node, node.generators)
-
-    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
-        return self._comprehension(node, node.generators)
-
     def reduction(
         self, node: ast.AST, kind: str, body: ast.expr, clauses: Sequence[ast.comprehension]
     ) -> ast.expr:
@@ -419,17 +407,19 @@ class Expressions(ast.NodeTransformer):
             return self._call(node, "added", both, words(name="sum", renews=True))
         return self._call(node, "multiplied", both)
 
-    def _comprehension(self, node: ast.expr, generators: Sequence[ast.comprehension]) -> ast.expr:
-        if self._over_indices(generators):
+    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> ast.expr:
+        if self._over_indices(node.generators):
             raise self._source.error(
                 node,
                 "CYC112",
                 "a comprehension in a loop is no reduction",
                 "write `sum(...)`, `max(...)` or another reduction over `for k in range(...)`",
             )
-        targets = [part.id for g in generators for part in walk(g.target) if isinstance(part, ast.Name)]
-        with self._bound(targets, symbolic=False):
+        parts = [part for one in node.generators for part in walk(one.target)]
+        with self._bound([part.id for part in parts if isinstance(part, ast.Name)], symbolic=False):
             return self._generic(node)
+
+    visit_GeneratorExp = visit_ListComp = visit_SetComp = visit_DictComp = _comprehension  # noqa: N815
 
     def _over_indices(self, clauses: Sequence[ast.comprehension]) -> bool:
         """Return whether the iterations of clauses may depend on the indices of loops around them."""

@@ -160,13 +160,7 @@ class Trace:
         variable: str = "",
     ) -> SymbolicTensor:
         """Add an argument; `variable` as in `declare`."""
-        if dtype not in DTYPES:
-            raise ShapeError(
-                f"{what} `{name}` has dtype {dtype}",
-                code="CYC120",
-                span=span,
-                help=advice(dtype, f"use {', '.join(USUAL_DTYPES)}"),
-            )
+        _check_dtype(f"{what} `{name}` has", dtype, span)
         _check_sizes(name, scalars, span)
         if tile is not None:
             _check_tiles(f"{what} `{name}`", dtype, span)
@@ -225,13 +219,8 @@ class Trace:
                 span=span,
                 help="declare it before the loops, with an axis for each loop that it depends on",
             )
-        if dtype is not None and dtype not in DTYPES:
-            raise ShapeError(
-                f"`{name or 'a tensor'}` is declared with dtype {dtype}",
-                code="CYC120",
-                span=span,
-                help=advice(dtype, f"use {', '.join(USUAL_DTYPES)}"),
-            )
+        if dtype is not None:
+            _check_dtype(f"`{name or 'a tensor'}` is declared with", dtype, span)
         chosen = dtype or default_dtype(self.dtypes_of_arguments(), sums=tile is None and fill is not None)
         _check_sizes(name or "a tensor", scalars, span)
         if tile is not None:
@@ -548,6 +537,12 @@ def _while_running(value: object, running: Access) -> object:
     if isinstance(value, Increment):
         return replace(value, value=while_running(value.value, running))
     return while_running(element(value), running)
+
+
+def _check_dtype(what: str, dtype: str, span: Span) -> None:
+    if dtype not in DTYPES:
+        help = advice(dtype, f"use {', '.join(USUAL_DTYPES)}")
+        raise ShapeError(f"{what} dtype {dtype}", code="CYC120", span=span, help=help)
 
 
 def _check_sizes(name: str, scalars: Sequence[int], span: Span) -> None:
