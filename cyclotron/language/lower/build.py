@@ -16,7 +16,7 @@ from cyclotron.language.lower.fill_unassigned import completion
 from cyclotron.language.lower.quotients import Equations, counted, spread
 from cyclotron.language.lower.read_order import find_early_read
 from cyclotron.language.lower.stretch import stretched
-from cyclotron.language.trace.statement import Statement
+from cyclotron.language.trace.statement import Statement, unused
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.affine import Affine, Index
 from cyclotron.language.values.nodes import (
@@ -286,7 +286,5 @@ def _place(span: Span) -> SpanTuple:
 
 def _named_apart(index: Index, scope: tuple[Index, ...]) -> Index:
     """The index of a reduction: one with another name where a loop around its value has that one."""
-    taken = {one.name for one in scope}
-    names = (index.name, *(f"{index.name}_{k}" for k in range(2, len(taken) + 3)))
-    name = next(one for one in names if one not in taken)
+    name = unused(index.name, {one.name for one in scope})
     return index if name == index.name else Index(name, index.span)

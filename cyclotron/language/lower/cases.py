@@ -10,7 +10,7 @@ import numpy as np
 
 from cyclotron.language.lower.reduction_range import has_holes, is_bound, is_difficult
 from cyclotron.language.lower.strides import along
-from cyclotron.language.trace.statement import Statement
+from cyclotron.language.trace.statement import Statement, unused
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.affine import EVERYWHERE, Affine, Constraint, Index, Region, intersection
 from cyclotron.language.values.condition import Condition
@@ -145,7 +145,8 @@ class _Splitter:
             tiles = (*(1 for _ in shape), *tile)
             shape += tile
             index += (Affine({}, 0), Affine({}, 0))
-        name = _new_name(self._trace, f"{equation.target.unique_name}_{value.index.name}")
+        taken = {tensor.unique_name for tensor in self._trace.tensors}
+        name = unused(f"{equation.target.unique_name}_{value.index.name}", taken, "")
         own = {
             "owner": self._trace,
             "dtype": value.dtype,
@@ -225,8 +226,3 @@ def _with(value: Reduce, region: Region, body: Element) -> Reduce:
     if region is value.region and body is value.body:
         return value
     return Reduce(value.kind, value.index, region, body, value.span)
-
-
-def _new_name(trace: Trace, base: str) -> str:
-    taken = {tensor.unique_name for tensor in trace.tensors}
-    return next(n for n in (base, *(f"{base}{k}" for k in range(2, len(taken) + 3))) if n not in taken)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -74,3 +74,9 @@ def region_of(scopes: Sequence[Scope]) -> Region:
     for scope in scopes:
         region = scope.within(region)
     return region
+
+
+def unused(name: str, taken: Collection[str], before_number: str = "_") -> str:
+    """The name, or the first with a number after it from 2, that no other index or tensor has."""
+    numbered = (f"{name}{before_number}{number}" for number in range(2, len(taken) + 3))
+    return next(one for one in (name, *numbered) if one not in taken)

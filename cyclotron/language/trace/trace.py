@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.language.trace import accumulate, assign
-from cyclotron.language.trace.statement import Scope, Statement, indices_of, region_of, scoped
+from cyclotron.language.trace.statement import Scope, Statement, indices_of, region_of, scoped, unused
 from cyclotron.language.trace.storage import Binding
 from cyclotron.language.values.affine import EVERYWHERE, Affine, Index, Region, intersection
 from cyclotron.language.values.array import SymbolicArray, View
@@ -193,7 +193,7 @@ class Trace:
     def _unused(self, name: str) -> str:
         """A name like this that no tensor has."""
         taken = {tensor.unique_name for tensor in self.tensors}
-        return next(n for n in (name, *(f"{name}_{k}" for k in range(2, len(taken) + 3))) if n not in taken)
+        return unused(name, taken)
 
     def declare(
         self,
@@ -272,8 +272,7 @@ class Trace:
         Those of kernels that are called do, and of reductions, as in Python.
         """
         taken = {index.name for index in self.indices()} if self.calls or hides else set()
-        names = (name, *(f"{name}_{k}" for k in range(2, len(taken) + 3)))
-        return Index(next(one for one in names if one not in taken), here())
+        return Index(unused(name, taken), here())
 
     def open_loop(self, index: Index, region: Region, running: SymbolicTensor | None = None) -> None:
         """Open a loop or reduction; its index must not hide another one."""

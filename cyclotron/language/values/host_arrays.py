@@ -51,15 +51,17 @@ class HostArray(np.ndarray):
         return constant(self)[key] if _is_symbolic(key) else super().__getitem__(key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if not self.flags.writeable or _is_symbolic(key):
+        if _is_symbolic(key):
+            raise assigned(self.label)
+        self._check_change(value)
+        super().__setitem__(key, value)
+
+    def _check_change(self, value: Any = None) -> None:
+        """Refuse changes by data, of what is not to be written, and in loops that are open."""
+        if not self.flags.writeable:
             raise assigned(self.label)
         if isinstance(value, Arithmetic):
             raise _changed_by_data(self.label)
-        self._check_depth()
-        super().__setitem__(key, value)
-
-    def _check_depth(self) -> None:
-        """Raise `TraceError` (CYC101) in what is recorded once: Python would change it once for all."""
         if _depth() > self.depth:
             name = "w" if self.label == _UNNAMED else self.label
             raise trace_error(
@@ -80,13 +82,8 @@ def _in_place(name: str) -> Callable[[HostArray, Any], Any]:
     """The method that changes an array by an operator, which those of others refuse."""
 
     def method(self: HostArray, other: Any) -> Any:
-        if not self.flags.writeable:
-            raise assigned(self.label)
-        if isinstance(other, Term):
-            other = other.value
-        if isinstance(other, Arithmetic):
-            raise _changed_by_data(self.label)
-        self._check_depth()
+        other = other.value if isinstance(other, Term) else other
+        self._check_change(other)
         return getattr(super(HostArray, self), name)(other)
 
     method.__name__ = method.__qualname__ = name
@@ -97,9 +94,7 @@ def _method(name: str) -> Callable[..., Any]:
     """A method that changes an array, which its name says."""
 
     def method(self: HostArray, *args: Any, **kwargs: Any) -> Any:
-        if not self.flags.writeable:
-            raise assigned(self.label)
-        self._check_depth()
+        self._check_change()
         return getattr(super(HostArray, self), name)(*args, **kwargs)
 
     return method
