@@ -384,7 +384,7 @@ def adaptive_descent(X, y):
 
 
 def test_steps_that_reduce_all_of_the_one_before_are_not_tried_side_by_side():
-    """What such steps promise on PEs of their own would leave no candidates for trees of the sums."""
+    """The cycles that these promise on PEs of their own would leave no candidates for trees of sums."""
     rng = np.random.default_rng(7)
     X, y = rng.random((20, 10)), rng.random(20)
     machine = cy.Machine(grid=(8, 8))
