@@ -224,7 +224,7 @@ class _Writer:
 
     def write(self, equation: Statement) -> None:
         scope = equation.loops
-        value = self._expression(equation.value, scope)
+        value = self._expression(_adopting(equation.value, equation.target.dtype_name), scope)
         self._builder.add_equation(
             self._tensors[equation.target],
             [affine_tuple(form, scope) for form in equation.index],
@@ -282,6 +282,15 @@ def _divided(access: Access) -> TraceError:
 
 def _place(span: Span) -> SpanTuple:
     return (*span, block_of(span))
+
+
+def _adopting(value: Element, dtype: str) -> Element:
+    """A number that is cast to the dtype of its tensor as itself, known without a run, if it is the same."""
+    if isinstance(value, Apply) and value.op == f"to_{dtype}" and isinstance(value.operands[0], Constant):
+        number = value.operands[0].value
+        if number in (0, 1) or (dtype == "float64" and isinstance(number, float)):
+            return value.operands[0]
+    return value
 
 
 def _named_apart(index: Index, scope: tuple[Index, ...]) -> Index:
