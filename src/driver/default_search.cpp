@@ -66,8 +66,8 @@ constexpr unsigned long operations_of_cost = 10'000;
 /// A placement whose estimate is so many times better is tried before the usual default.
 constexpr double far_faster = 2;
 /// One that takes seconds to analyse is tried in the end where its estimate is so many times better than one PE, or than
-/// the best; of costly kernels some tenths of a second where it is `far_faster`.
-constexpr double worth_seconds = 1.75, many_times = 4;
+/// the best; of costly kernels some tenths of a second where it is `worth_tenths`, of long ones where `far_faster`.
+constexpr double worth_seconds = 1.75, worth_tenths = 1.5, many_times = 4;
 /// Operations of integer sets for each of its analyses: some milliseconds.
 constexpr unsigned long most_operations = 500'000;
 /// For the analysis of the one that promises the most of those that need more: some tenths of a second.
@@ -597,7 +597,10 @@ class DefaultSearch {
         std::ranges::min_element(lacked_, {}, [&](const Lacked& lacked) { return hope(lacked.placement); });
     if (is_very_long_ || best == lacked_.end()) return;
     const bool on_one_pe = choice.pes == 1;
-    const auto worth = on_one_pe ? worth_seconds : cost_ < costly_kernel ? much_faster : far_faster;
+    const auto worth = on_one_pe               ? worth_seconds
+                       : cost_ < costly_kernel ? much_faster
+                       : cost_ < long_kernel   ? worth_tenths
+                                               : far_faster;
     const auto gain = best_time() / hope(best->placement);
     const auto operations = on_one_pe || gain >= many_times ? most_operations_of_long : most_operations_again;
     if (gain <= worth || (best->routed && operations <= most_operations_of_routes)) return;

@@ -432,3 +432,32 @@ def test_a_filter_that_feeds_back_has_a_pe_for_each_coefficient(kernel, grid):
         assert max(program.grid) == 8
         assert 2 * cycles_of(program) <= cycles_of(one)
     assert cycles_of(program) <= cycles_of(one)
+
+
+@cy.kernel
+def pooled_convolution(x, w, b):
+    y = cy.zeros((w.shape[0], x.shape[1] - 2, x.shape[2] - 2))
+    for f in range(w.shape[0]):
+        for i in range(x.shape[1] - 2):
+            for j in range(x.shape[2] - 2):
+                s = b[f]
+                for c in range(x.shape[0]):
+                    for p in range(3):
+                        for q in range(3):
+                            s += x[c, i + p, j + q] * w[f, c, p, q]
+                y[f, i, j] = max(s, 0.0)
+    return cy.maximum(
+        cy.maximum(y[:, ::2, ::2], y[:, 1::2, ::2]), cy.maximum(y[:, ::2, 1::2], y[:, 1::2, 1::2])
+    )
+
+
+def test_a_placement_that_takes_long_to_analyse_is_tried_where_it_promises_half_as_much_again():
+    rng = np.random.default_rng(9)
+    x, w, b = (rng.integers(-2, 3, shape).astype(float) for shape in [(3, 10, 10), (4, 3, 3, 3), (4,)])
+    machine = cy.Machine(grid=(8, 8))
+    program = pooled_convolution.compile(x, w, b, machine=machine)
+    both = pooled_convolution.compile(x, w, b, machine=machine, schedule=cy.Schedule().space("i", "j"))
+    assert cycles_of(program) <= 1.05 * cycles_of(both)
+    np.testing.assert_array_equal(
+        cy.run(program, backend="sim").output, pooled_convolution.reference(x, w, b)
+    )
