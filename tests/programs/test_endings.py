@@ -739,3 +739,32 @@ def test_loops_inside_a_loop_of_few_iterations_end(times, recwarn):
     result = cy.run(program, backend="sim")
     np.testing.assert_allclose(result.output, halved_and_swept.__wrapped__(u.copy(), times), rtol=1e-13)
     assert result.cycles < 1_000
+
+
+@cy.kernel
+def implicit_twice(u, f):
+    for _ in range(4):
+        f = f * 0.9
+        residual = 1.0
+        while residual > 1e-4:
+            p = u.copy()
+            inner = 1.0
+            while inner > 1e-3:
+                q = p.copy()
+                q[1:-1] = (p[2:] + p[:-2] + f[1:-1]) / 2.2
+                inner = cy.max(cy.abs(q - p))
+                p = q
+            residual = cy.max(cy.abs(p - u))
+            u = p
+    return u
+
+
+@pytest.mark.timeout(20)
+def test_threads_go_through_no_iterations_that_only_bounds_allow():
+    """By their bounds the inner loop has a million iterations in each of a million, 4 times."""
+    rng = np.random.default_rng(4)
+    u, f = rng.random(16), rng.random(16)
+    program = implicit_twice.compile(u, f, machine=cy.Machine(grid=(4,)))
+    result = cy.run(program, backend="local")
+    np.testing.assert_array_equal(result.output, implicit_twice.reference(u, f))
+    assert max(result.steps.values()) < 1000
