@@ -26,11 +26,14 @@ LiveRange live_across(const Mapping& mapping, std::span<const FlowId> flows) {
   result.steps.resize(time.size(), 0);
   constexpr auto unknown = INT64_MAX;
   const auto among = [&](FlowId flow) { return std::ranges::find(flows, flow) != flows.end(); };
-  const auto note = [&](const std::vector<poly::Affine>& use, const std::vector<poly::Affine>& made) {
+  const auto note = [&](const std::vector<poly::Affine>& use, const std::vector<poly::Affine>& made,
+                        const poly::Set& domain) {
     for (std::size_t t = 0; t < time.size(); ++t) {
       const auto d = time[t];
       if (use[d] == made[d]) continue;
       const auto distance = use[d] - made[d];
+      // One of them may be written as the number that it is everywhere.
+      if (!poly::is_constant(distance) && domain.satisfies({distance, true})) continue;
       result.steps[t] = std::max(result.steps[t], poly::is_constant(distance) ? distance.constant : unknown);
       result.outermost = std::min(result.outermost.value_or(t), t);
       result.innermost = std::max(result.innermost.value_or(t), t);
@@ -41,13 +44,13 @@ LiveRange live_across(const Mapping& mapping, std::span<const FlowId> flows) {
     if (statement.prologue && among(statement.target.flow)) result.from_prologue = true;
     if (statement.target.point.empty()) continue;  // sends and stores at the value's own point
     for (const auto& source : statement.sources) {
-      if (among(source.flow)) note(statement.target.point, source.point);
+      if (among(source.flow)) note(statement.target.point, source.point, statement.domain);
     }
   }
   for (const auto& rule : graph.rules) {
     const auto* transfer = std::get_if<dataflow::Transfer>(&rule.action);
     if (transfer != nullptr && transfer->source == rule.flow && among(rule.flow))
-      note(graph.at(graph.at(rule.flow).space).tuple, transfer->from);
+      note(graph.at(graph.at(rule.flow).space).tuple, transfer->from, rule.domain);
   }
   std::ranges::replace(result.steps, unknown, 0);
   return result;

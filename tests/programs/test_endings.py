@@ -768,3 +768,23 @@ def test_threads_go_through_no_iterations_that_only_bounds_allow():
     result = cy.run(program, backend="local")
     np.testing.assert_array_equal(result.output, implicit_twice.reference(u, f))
     assert max(result.steps.values()) < 1000
+
+
+@cy.kernel
+def symmetrized(u, tol):
+    change = 1.0
+    while change > tol:
+        w = (u + u.T) / 2 + 0.1 * (cy.roll(u, 1, axis=0) - u)
+        change = cy.max(cy.abs(w - u))
+        u = w
+    return u
+
+
+@pytest.mark.parametrize("grid", [(8, 8), (4,)], ids=str)
+def test_transposes_in_a_loop_that_ends_take_no_place_an_iteration(grid):
+    """Rows that lie on fewer PEs go on long ways, which say of some coordinates the number alone."""
+    u = np.random.default_rng(5).random((10, 10))
+    program = symmetrized.compile(u, 1e-3, machine=cy.Machine(grid=grid))
+    assert max(program.grid) > 1
+    for backend in ("sim", "local"):
+        np.testing.assert_array_equal(cy.run(program, backend=backend).output, symmetrized.reference(u, 1e-3))
