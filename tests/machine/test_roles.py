@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from control_kernels import tree_total
 
 import cyclotron as cy
 
@@ -17,22 +18,6 @@ def halved(x, least, steps):
         if cy.sum(x) < least:
             break
     return x
-
-
-@cy.kernel
-def tree_total(A):
-    """The sum of A, up a binary heap whose leaves are A."""
-    n = A.shape[0]
-    S = cy.empty((2 * n - 2,))
-    total = cy.empty((1,))
-    for p in range(2 * n - 2, -1, -1):
-        if p >= n - 1:
-            S[p - 1] = A[p - n + 1]
-        elif p >= 1:
-            S[p - 1] = S[2 * p] + S[2 * p + 1]
-        else:
-            total[p] = S[2 * p] + S[2 * p + 1]
-    return total
 
 
 @cy.kernel

@@ -11,6 +11,7 @@ from pathlib import Path
 import mutants
 import numpy as np
 import pytest
+from control_kernels import halved
 from reference_control_system import ControlSystem, Costs, calls_of, flow_of
 
 import cyclotron as cy
@@ -20,15 +21,6 @@ import mach_listing
 
 RUNS = int(os.environ.get("CYCLOTRON_CONTROL_RUNS", "8"))  # a case; 50: 500 in all
 RATES = 20 if os.environ.get("CYCLOTRON_QUICK") else 20 * RUNS  # 50 RUNS: 1,000
-
-
-@cy.kernel
-def halved(x, least, steps):
-    for _ in range(steps):
-        x = x / 2
-        if cy.sum(x) < least:
-            break
-    return x
 
 
 @cy.kernel

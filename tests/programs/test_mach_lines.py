@@ -10,6 +10,7 @@ from pathlib import Path
 import mutants
 import numpy as np
 import pytest
+from control_kernels import halved
 
 import cyclotron as cy
 
@@ -23,15 +24,6 @@ WITH_CONTROL = cy.Machine(control=cy.Control())
 @cy.kernel
 def axpy(x, y):
     return x * 2 + y
-
-
-@cy.kernel
-def halved(x, least, steps):
-    for _ in range(steps):
-        x = x / 2
-        if cy.sum(x) < least:
-            break
-    return x
 
 
 def numbers(*shape):

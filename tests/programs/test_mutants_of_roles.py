@@ -18,6 +18,7 @@ from pathlib import Path
 import mutants
 import numpy as np
 import pytest
+from control_kernels import tree_total
 
 import cyclotron as cy
 
@@ -110,22 +111,6 @@ def masked(x, y, least, steps):
         if m[t] < least:
             break
     return x, m
-
-
-@cy.kernel
-def tree_total(A):
-    """The sum of A, up a binary heap whose leaves are A: PEs between them only reduce."""
-    n = A.shape[0]
-    S = cy.empty((2 * n - 2,))
-    total = cy.empty((1,))
-    for p in range(2 * n - 2, -1, -1):
-        if p >= n - 1:
-            S[p - 1] = A[p - n + 1]
-        elif p >= 1:
-            S[p - 1] = S[2 * p] + S[2 * p + 1]
-        else:
-            total[p] = S[2 * p] + S[2 * p + 1]
-    return total
 
 
 def numbers(*shape):

@@ -165,24 +165,16 @@ void Router::hand_straight(FlowId id, bool in_place, poly::Set& starts, std::vec
 }
 
 /// From the user one PE back in an earlier step whose element is the same, as y[i - k] of a filter that feeds back.
-void Router::pass_obliquely(FlowId id, const poly::Set& all, poly::Set& starts,
+void Router::pass_obliquely(FlowId id, const poly::Set& users, poly::Set& starts,
                             std::vector<Rule>& rules) const {
-  const auto rank = graph_.dims.size();
   const auto& flow = graph_.at(id);
-  const auto& own = graph_.at(flow.space).own;
-  for (const auto dim : own) {
+  for (const auto dim : graph_.at(flow.space).own) {
     const bool varies = std::ranges::any_of(
         flow.element, [dim](const poly::Affine& form) { return form.coefficients[dim] != 0; });
     if (!is_space(dim) || !varies) continue;
     for (const std::int64_t direction : {-1, 1}) {
-      auto step = oblique_step(flow, dim, direction);
-      if (!step || time_step(*step) <= 0 || starts.is_empty()) continue;
-      auto domain = starts.intersect(all.translate(*step)).coalesce();
-      if (domain.is_empty()) continue;
-      starts = starts.subtract(domain).coalesce();
-      for (auto& component : *step) component = -component;
-      rules.push_back(
-          {Transfer{id, shifted(rank, *step), false}, id, std::move(domain), Origin::propagate, flow.span});
+      const auto step = oblique_step(flow, dim, direction);
+      if (step && time_step(*step) > 0) propagate(id, *step, users, starts, rules);
     }
   }
 }
@@ -192,7 +184,7 @@ void Router::pass_obliquely(FlowId id, const poly::Set& all, poly::Set& starts,
 void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) const {
   const auto rank = graph_.dims.size();
   const auto tensor = graph_.at(id).tensor;
-  const auto all = starts;
+  const auto users = starts;
   constants(id, starts, rules);
   std::vector<std::vector<std::int64_t>> offsets{std::vector<std::int64_t>(rank, 0)};
   for (const std::int64_t sign : {-1, 1}) {
@@ -233,7 +225,7 @@ void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) co
     }
   }
   hand_over_far(id, false, starts, rules);
-  pass_obliquely(id, all, starts, rules);
+  pass_obliquely(id, users, starts, rules);
   // What no neighbour holds comes straight from where it is computed; the mapping decides whether the
   // machine can carry it.
   hand_straight(id, false, starts, rules);

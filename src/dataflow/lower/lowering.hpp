@@ -68,7 +68,7 @@ class Router {
   [[nodiscard]] std::optional<std::size_t> relay_axis(const Flow& flow, const schedule::Movement* move) const;
   [[nodiscard]] std::optional<std::vector<std::int64_t>> oblique_step(const Flow& flow, std::size_t dim,
                                                                       std::int64_t direction) const;
-  void propagate(FlowId id, const std::vector<std::int64_t>& step, poly::Set& starts,
+  void propagate(FlowId id, const std::vector<std::int64_t>& step, const poly::Set& users, poly::Set& starts,
                  std::vector<Rule>& rules) const;
   [[nodiscard]] std::optional<Rotation> operand_rotation(const Flow& flow, std::size_t axis) const;
   void follow_rotation(FlowId id, const Axis& axis, const Rotation& rotation, poly::Set& starts,
@@ -98,7 +98,7 @@ class Router {
       FlowId id, const Holder& holder, const poly::Set& starts, std::int64_t least, std::int64_t most) const;
   void hand_over_one_hop(FlowId id, poly::Set& starts, std::vector<Rule>& rules) const;
   void hand_over_next(FlowId id, poly::Set& starts, std::vector<Rule>& rules) const;
-  void pass_obliquely(FlowId id, const poly::Set& all, poly::Set& starts, std::vector<Rule>& rules) const;
+  void pass_obliquely(FlowId id, const poly::Set& users, poly::Set& starts, std::vector<Rule>& rules) const;
   void hand_straight(FlowId id, bool in_place, poly::Set& starts, std::vector<Rule>& rules) const;
   [[nodiscard]] std::int64_t time_step(const std::vector<std::int64_t>& offset) const;
   void hand_over_far(FlowId id, bool earlier, poly::Set& starts, std::vector<Rule>& rules) const;

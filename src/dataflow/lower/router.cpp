@@ -244,7 +244,7 @@ std::vector<Rule> Router::route(FlowId id) {
                                    ? oblique_step(flow, *relayed, given_direction(move, *relayed).value_or(1))
                                    : std::nullopt) {
     std::vector<Rule> passing;
-    propagate(root, *step, starts, passing);
+    propagate(root, *step, starts, starts, passing);
     inject(root, starts, first);
     first.insert(first.end(), passing.begin(), passing.end());
   } else if (relayed) {
@@ -256,10 +256,10 @@ std::vector<Rule> Router::route(FlowId id) {
   return first;
 }
 
-/// The points that have a predecessor one step back take the value from it; the others remain as starts.
-void Router::propagate(FlowId id, const std::vector<std::int64_t>& step, poly::Set& starts,
-                       std::vector<Rule>& rules) const {
-  const auto domain = starts.intersect(starts.translate(step)).coalesce();
+/// The starts that have a predecessor one step back, among `users`, take the value from it; the others remain.
+void Router::propagate(FlowId id, const std::vector<std::int64_t>& step, const poly::Set& users,
+                       poly::Set& starts, std::vector<Rule>& rules) const {
+  const auto domain = starts.intersect(users.translate(step)).coalesce();
   if (domain.is_empty()) return;
   starts = starts.subtract(domain).coalesce();
   auto back = step;
@@ -282,7 +282,7 @@ FlowId Router::follow(FlowId id, const Axis& axis, poly::Set& starts, std::vecto
     return id;
   }
   if (!axis.broadcast) {
-    propagate(id, unit(rank, axis.dim, axis.direction), starts, rules);
+    propagate(id, unit(rank, axis.dim, axis.direction), starts, starts, rules);
     return id;
   }
   // { p -> q : same line along the axis, q its first point }
