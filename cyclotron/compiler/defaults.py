@@ -133,7 +133,7 @@ class Placements(Generic[_Program]):
         array = self._attempt(None, machine)
         if alone is None or array is None:
             return array if alone is None else alone
-        passed = {flow.partition("^")[0] for flow in array.channel_flows}
+        passed = {flow.partition("^")[0] for flow in array.channel_flows if "^" in flow}
         sizes = {t["name"]: math.prod(t["shape"]) for t in array.tensors if t["role"] != "output"}
         if not passed <= sizes.keys():
             together = _simulated(array, workers)
@@ -143,7 +143,7 @@ class Placements(Generic[_Program]):
         copied = sum(sizes[name] for name in passed) * _SECONDS_A_COPY
         apart = self._attempt(self._array_order(array.schedule.space_indices, passed), machine)
         pays = seconds / workers.count + copied < _GAIN * seconds
-        return apart if pays and apart is not None and not apart.channel_flows else alone
+        return apart if pays and apart is not None and "^" not in "".join(apart.channel_flows) else alone
 
     def tiles_pay(self, workers: Workers) -> bool:
         """Tell if the kernel is one of scalars that takes so long that tiles of them are worth to be tried.

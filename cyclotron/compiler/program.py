@@ -166,9 +166,12 @@ class Program:
 
     @property
     def channel_flows(self) -> list[str]:
-        """The flows of `dataflow` that each channel moves, e.g. ``A^mul along j``; not of loaded programs."""
+        """The flows of `dataflow` that each channel moves, e.g. ``A^mul along j``; not of loaded programs.
+
+        A channel of flags that end a loop moves none of them and has its own name there.
+        """
         flows: list[str] = self._stage(self._compiled, "dataflow").channel_flows
-        return flows
+        return flows + [channel["name"] for channel in self.core.channels[len(flows) :]]
 
     @property
     def memory(self) -> MemoryMap:

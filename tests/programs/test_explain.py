@@ -1,5 +1,6 @@
 """Movements of tensors in words."""
 
+import numpy as np
 import pytest
 from kernels import cholesky_scalar, matmul, prefix_sum, solve_vector
 
@@ -82,6 +83,28 @@ def test_every_channel_is_explained(kernel, args):
         if channel["kind"] == "link"
     }
     assert explained == links
+
+
+@cy.kernel(max_steps=100)
+def solve_by_sweeps(A, b, x):
+    while cy.max(cy.abs(A @ x - b)) > 1e-3:
+        x = x + 0.05 * (b - A @ x)
+    return x
+
+
+def test_a_channel_of_flags_moves_no_tensor():
+    """Flags that end a loop travel by channels that come after those of the dataflow's flows."""
+    A = 6 * np.eye(6) + 1
+    program = solve_by_sweeps.compile(A, np.ones(6), np.zeros(6), machine=cy.Machine((4, 4)))
+    *_, flags = program.channels
+    assert program.channel_flows[-1] == flags["name"]
+    assert all("^" in flows for flows in program.channel_flows[:-1])
+    assert len(program.channel_flows) == len(program.channels)
+    assert "streams along" in str(program.explain())
+    assert [one["depth"] for one in program.with_depths({flags["name"]: 7}).channels] == [
+        *(one["depth"] for one in program.channels[:-1]),
+        7,
+    ]
 
 
 def test_hexagonal_array():
