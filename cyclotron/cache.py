@@ -149,7 +149,7 @@ class ProgramCache:
                 path.unlink()
 
 
-def key_of(*parts: str) -> str:
+def entry_key(*parts: str) -> str:
     """Return the name of the entry for all that a compilation depends on, beside the compiler itself."""
     digest = hashlib.sha256(_compiler().encode())
     for part in parts:

@@ -90,4 +90,4 @@ def _key(recurrences: Recurrences, schedule: Schedule | None, machine: Machine) 
     if not isinstance(system, RecordedSystem):
         return None
     chosen = None if schedule is None else schedule.to_dict()
-    return cache.key_of(system.digest, repr(chosen), repr(machine.to_dict()))
+    return cache.entry_key(system.digest, repr(chosen), repr(machine.to_dict()))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from cyclotron import _core
 from cyclotron.machine.machine import Machine
 from cyclotron.mapper.evaluate import Measured, Refused, evaluate
-from cyclotron.mapper.kept import Kept
+from cyclotron.mapper.measure_cache import MeasureCache
 from cyclotron.mapper.space import Operand, Partial, Space
 from cyclotron.schedule.schedule import Schedule
 
@@ -145,7 +145,7 @@ class Search:
         self._open: list[tuple[int, int]] = []
         self._nodes: dict[int, _Node] = {}
         self._refusals: Counter[tuple[object, ...]] = Counter()
-        self._kept = {problem.tile: Kept(problem.system, problem.machine) for problem in problems}
+        self._caches = {problem.tile: MeasureCache(problem.system, problem.machine) for problem in problems}
         for problem in problems:
             self._push(problem, Partial())
 
@@ -159,8 +159,8 @@ class Search:
         except KeyboardInterrupt:
             ended = "interrupted"
         finally:
-            for kept in self._kept.values():
-                kept.write()
+            for cache in self._caches.values():
+                cache.write()
         self.outcome.ended = ended
         self.outcome.bound = self._bound()
         self.outcome.seconds = time.process_time() - started
@@ -290,8 +290,8 @@ class Search:
         if known is not None:
             self.outcome.pruned["the same as another"] += 1
             return known
-        kept = self._kept[problem.tile]
-        found = kept.get(schedule, problem.tile) or self._evaluate(problem, schedule)
+        cache = self._caches[problem.tile]
+        found = cache.get(schedule, problem.tile) or self._evaluate(problem, schedule)
         self._seen[problem.tile, schedule] = found
         if isinstance(found, Refused):
             self.outcome.refused.append(found)
@@ -306,7 +306,7 @@ class Search:
     def _evaluate(self, problem: Problem, schedule: Schedule) -> Measured | Refused:
         found = evaluate(problem.system, schedule, problem.machine, problem.tile)
         if isinstance(found, Measured):
-            self._kept[problem.tile].put(found)
+            self._caches[problem.tile].put(found)
         return found
 
     def _is_beaten(self, bound: int) -> bool:

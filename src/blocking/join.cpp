@@ -33,13 +33,13 @@ bool same_factors(const NormalForm& form, const poly::Set& points, const std::ve
 }
 
 /// The place in `a` of a sum of `b` that `a` has none for.
-struct Place {
+struct MissingSum {
   std::size_t variable = 0;
   poly::Affine value;
 };
 
 /// `a`, of fewer sums by one, as a summand of `b`: where the sum that it has not is.
-std::optional<Place> summand(const NormalForm& form, const Term& a, const Term& b, std::size_t rank) {
+std::optional<MissingSum> summand(const NormalForm& form, const Term& a, const Term& b, std::size_t rank) {
   if (a.sums.size() + 1 != b.sums.size() || a.factors.size() != b.factors.size()) return std::nullopt;
   const auto variables = rank + a.sums.size();
   for (auto missing = rank; missing < rank + b.sums.size(); ++missing) {
@@ -58,7 +58,7 @@ std::optional<Place> summand(const NormalForm& form, const Term& a, const Term& 
           for (auto& factor : moved) {
             for (auto& index : factor.index) index = poly::substitute(index, forms, variables);
           }
-          if (same_factors(form, a.points, a.factors, moved)) return Place{missing, std::move(value)};
+          if (same_factors(form, a.points, a.factors, moved)) return MissingSum{missing, std::move(value)};
         }
       }
     }

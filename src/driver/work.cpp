@@ -44,13 +44,13 @@ std::optional<poly::Affine> over(const poly::Affine& form, const Names& all, con
 }
 
 /// The dimensions of the grid whose coordinates points with these indices tell.
-struct Place {
+struct GridCoordinates {
   std::vector<std::size_t> dimensions;
   std::vector<poly::Affine> forms;
 };
 
-Place place_of(const std::vector<poly::Affine>& space, const Names& all, const Names& own) {
-  Place result;
+GridCoordinates coordinates_of(const std::vector<poly::Affine>& space, const Names& all, const Names& own) {
+  GridCoordinates result;
   for (std::size_t d = 0; d < space.size(); ++d) {
     if (auto form = over(space[d], all, own)) {
       result.dimensions.push_back(d);
@@ -85,15 +85,15 @@ std::vector<Count> operations_by_place(const recurrence::System& system, const m
   for (const auto& operation : recurrence::operations(system)) {
     const auto cycles = least_cycles(machine.pe, operation.ways);
     if (cycles == 0) continue;
-    auto place = place_of(forms, all, operation.indices);
-    auto counts = count_by(operation.points, place.forms);
+    auto coordinates = coordinates_of(forms, all, operation.indices);
+    auto counts = count_by(operation.points, coordinates.forms);
     if (!counts) {
-      place = {};
+      coordinates = {};
       counts = count_by(operation.points, {});
     }
     if (!counts) continue;
     const std::string name(operators::info(operation.ways.back().op).name);
-    result.push_back({name, cycles, std::move(place.dimensions), std::move(*counts)});
+    result.push_back({name, cycles, std::move(coordinates.dimensions), std::move(*counts)});
   }
   return result;
 }

@@ -17,7 +17,7 @@ from cyclotron.support.errors import CyclotronError
 _SECONDS = 5.0  # between writes, of which a killed search loses one
 
 
-class Kept:
+class MeasureCache:
     """The measures of a system on a machine, beside the programs of `cyclotron.cache`; none if that is off.
 
     Parameters
@@ -31,19 +31,19 @@ class Kept:
         self._key = ""
         if isinstance(system, RecordedSystem):
             self._store = cache.programs()
-            self._key = cache.key_of("measures", system.digest, repr(machine.to_dict()))
-        self._known = self._read()
+            self._key = cache.entry_key("measures", system.digest, repr(machine.to_dict()))
+        self._entries = self._read()
         self._written = time.monotonic()
         self._is_changed = False
 
     def get(self, schedule: Schedule, tile: tuple[int, ...]) -> Measured | None:
         """Return what a schedule took; None where it was not tried, or refused."""
-        stated = self._known.get(_name(schedule))
-        if stated is None:
+        entry = self._entries.get(_name(schedule))
+        if entry is None:
             return None
         try:
-            complete = Schedule.from_dict(stated["complete"])
-            return Measured(schedule, complete, tile=tile, **stated["measures"])
+            complete = Schedule.from_dict(entry["complete"])
+            return Measured(schedule, complete, tile=tile, **entry["measures"])
         except (TypeError, KeyError, ValueError, CyclotronError):  # of another layout
             return None
 
@@ -53,7 +53,7 @@ class Kept:
         if Schedule.from_dict(complete) != found.complete:
             return
         measures = {name: getattr(found, name) for name in _MEASURES}
-        self._known[_name(found.schedule)] = {"complete": complete, "measures": measures}
+        self._entries[_name(found.schedule)] = {"complete": complete, "measures": measures}
         self._is_changed = True
         if time.monotonic() > self._written + _SECONDS:
             self.write()
@@ -62,8 +62,8 @@ class Kept:
         """Write what is new, with what another process has written in the meantime."""
         if self._store is None or not self._is_changed:
             return
-        self._known = self._read() | self._known
-        self._store.put(self._key, json.dumps(self._known).encode())
+        self._entries = self._read() | self._entries
+        self._store.put(self._key, json.dumps(self._entries).encode())
         self._written, self._is_changed = time.monotonic(), False
 
     def _read(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import pytest
 import cyclotron as cy
 from cyclotron.mapper import search
 from cyclotron.mapper.evaluate import Measured
-from cyclotron.mapper.kept import Kept
+from cyclotron.mapper.measure_cache import MeasureCache
 
 ENERGY = cy.Energy(
     {name: {"float64": 0.7} for name in ("add", "multiply")},
@@ -85,12 +85,12 @@ def test_an_interrupted_search_keeps_what_it_measured(monkeypatch):
 def test_searches_of_two_processes_keep_both(folder):
     kernel, arguments = CASE.kernel, CASE.args
     system = kernel.recurrences(*arguments).core
-    ones, others = Kept(system, MACHINE), Kept(system, MACHINE)
+    ones, others = MeasureCache(system, MACHINE), MeasureCache(system, MACHINE)
     schedules = cy.Schedule().space("i"), cy.Schedule().space("j")
-    for kept, schedule in zip((ones, others), schedules, strict=True):
-        kept.put(Measured(schedule, schedule.time("k"), 7, 8, 9, (), 0.1))
-        kept.write()
-    found = Kept(system, MACHINE)
+    for cache, schedule in zip((ones, others), schedules, strict=True):
+        cache.put(Measured(schedule, schedule.time("k"), 7, 8, 9, (), 0.1))
+        cache.write()
+    found = MeasureCache(system, MACHINE)
     for schedule in schedules:
         assert found.get(schedule, (2,)) == Measured(schedule, schedule.time("k"), 7, 8, 9, (2,), 0.1)
 
@@ -100,9 +100,9 @@ def test_searches_of_two_processes_keep_both(folder):
 )
 def test_a_file_of_another_layout_is_passed_over(content):
     kernel, arguments = CASE.kernel, CASE.args
-    kept = Kept(kernel.recurrences(*arguments).core, MACHINE)
+    cache = MeasureCache(kernel.recurrences(*arguments).core, MACHINE)
     schedule = cy.Schedule().space("i")
-    kept.put(Measured(schedule, schedule, 7, 8, 9))
-    kept.write()
-    kept._store.put(kept._key, content.replace(b"x", repr(schedule.to_dict()).encode()))
-    assert Kept(kernel.recurrences(*arguments).core, MACHINE).get(schedule, ()) is None
+    cache.put(Measured(schedule, schedule, 7, 8, 9))
+    cache.write()
+    cache._store.put(cache._key, content.replace(b"x", repr(schedule.to_dict()).encode()))
+    assert MeasureCache(kernel.recurrences(*arguments).core, MACHINE).get(schedule, ()) is None
