@@ -28,7 +28,7 @@ bool surely_suffice(const program::Program& program, const Progress& progress) {
   try {
     return simulator::simulate_time(program, Engine::automatic, limited).has_value();
   } catch (const ExecutionError& error) {
-    if (error.diagnostic().code != "CYC702") throw;
+    if (error.diagnostic().obstacle != Obstacle::effort) throw;
     return false;  // the run itself stops at once where it was not the work that was too much
   }
 }

@@ -288,8 +288,12 @@ ExecutionError failure_in(const PeArray& array, const Pe& pe, const KernelFailur
 }
 
 ExecutionError interrupted() {
-  return ExecutionError(
-      {.code = "CYC702", .span = {}, .message = "interrupted", .notes = {}, .help = "run it again"});
+  return ExecutionError({.code = "CYC702",
+                         .obstacle = Obstacle::effort,
+                         .span = {},
+                         .message = "interrupted",
+                         .notes = {},
+                         .help = "run it again"});
 }
 
 }  // namespace cyclotron::runtime

@@ -159,7 +159,7 @@ class PeArray {
 /// The error of a kernel or an access, with the PE, the instruction and the values of the loops around it.
 [[nodiscard]] ExecutionError failure_in(const PeArray& array, const Pe& pe, const KernelFailure& failure);
 
-/// ExecutionError CYC702.
+/// ExecutionError CYC702: called off, or at the most work (`Obstacle::effort`).
 [[nodiscard]] ExecutionError interrupted();
 
 }  // namespace cyclotron::runtime

@@ -19,7 +19,7 @@ struct Note {
 /// The reason for an error, where another choice of schedule or mapping may avoid it.
 enum class Obstacle : std::uint8_t {
   other,       ///< None of these.
-  effort,      ///< The exact analysis is at its limit of operations; a similar problem would cost as much.
+  effort,      ///< An exact analysis, or a run, is at its limit; a similar problem would cost as much.
   late_value,  ///< A value is needed before it is made.
   overtaking,  ///< Messages would overtake each other on a channel.
   distance,    ///< A value comes from a PE to which no link leads.
