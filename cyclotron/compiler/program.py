@@ -547,9 +547,8 @@ class Program:
 def require_machine(machine: object) -> None:
     """Raise `ShapeError` unless an argument is a machine."""
     if not isinstance(machine, Machine):
-        raise ShapeError(
-            f"the machine is a `{type(machine).__name__}`", code="CYC400", help="pass a cy.Machine"
-        )
+        message = f"the machine is a `{type(machine).__name__}`"
+        raise ShapeError(message, code="CYC400", help="pass a cy.Machine")
 
 
 def load(path: str | Path) -> Program:

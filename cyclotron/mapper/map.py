@@ -9,6 +9,7 @@ import numpy as np
 
 from cyclotron.compiler.cache import cache_key, insert
 from cyclotron.compiler.defaults import unlimited
+from cyclotron.compiler.program import require_machine
 from cyclotron.compiler.recurrences import recurrences_of
 from cyclotron.kernel import Kernel, require_kernel
 from cyclotron.machine.machine import Machine
@@ -102,6 +103,7 @@ def map(
     (16, 16, True)
     """
     require_kernel(kernel, "map()")
+    require_machine(unlimited(None) if machine is None else machine)
     objectives = _objectives(objective, machine)
     limits = _limits(top, time_limit, candidates, gap)
     fixed = Schedule() if fix is None else fix

@@ -142,6 +142,7 @@ REFUSALS = {
         lambda: compiled(S.space("i", "k").stream("C", along="i")),
     ),
     "no-machine": (cy.ShapeError, "CYC400", lambda: compiled(machine=5)),
+    "no-machine-to-map-to": (cy.ShapeError, "CYC400", lambda: cy.map(kernels.matmul, *SPECS, machine=5)),
     "program-on-another-grid": (
         cy.ShapeError,
         "CYC400",
