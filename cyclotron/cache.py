@@ -41,6 +41,7 @@ from cyclotron import _core
 from cyclotron.support.environment import VERSION
 
 __all__ = ["clear", "info"]
+__dir__ = __all__.copy
 
 _MAGIC = b"cyclotron program cache 1\n"
 _SUFFIX = ".program"
