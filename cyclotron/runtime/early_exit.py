@@ -21,9 +21,9 @@ def pop_exit_flags(result: Result) -> Result:
     for name, is_set in flags.items():
         if np.any(is_set):
             kernel = result.program.kernel
-            error = ending_error(name, result.program.kernel_name, None if kernel is None else kernel.file)
-            if error.code == "CYC719":
-                error.help = f"{error.help}; `.result` of this error has the outputs so far"
+            so_far = "; `.result` of this error has the outputs so far"
+            file = None if kernel is None else kernel.file
+            error = ending_error(name, result.program.kernel_name, file, so_far)
             error.result = result
             raise error
     return result

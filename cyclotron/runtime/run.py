@@ -152,7 +152,7 @@ def run(
         try:
             return _run(compiled, given, chosen, _dealt(compiled, inputs, chosen, options), steps)
         except ExecutionError as error:
-            if error.code != "CYC701":
+            if not error.operator_failed:
                 raise
         # A tile operator needs numbers that scalars do without: theirs may be infinite, or no numbers.
         return _run(*_compiled(program, inputs, chosen, options, None), chosen, options, steps)

@@ -221,8 +221,8 @@ def is_ending(name: str) -> bool:
     return bool(_NAMED.fullmatch(name) or _UNASSIGNED.fullmatch(name))
 
 
-def ending_error(name: str, kernel: str, file: str | None) -> ExecutionError:
-    """The error of a run in which such an output is true."""
+def ending_error(name: str, kernel: str, file: str | None, so_far: str = "") -> ExecutionError:
+    """The error of a run in which such an output is true; it says `so_far` of a loop at its most steps."""
     found = _UNASSIGNED.fullmatch(name)
     if found is not None:
         code, help = "CYC723", f"assign `{found['name']}` before the loop too"
@@ -230,7 +230,7 @@ def ending_error(name: str, kernel: str, file: str | None) -> ExecutionError:
     else:
         found = _NAMED.fullmatch(name)
         assert found is not None
-        code, help = "CYC719", "allow it more by `@cy.kernel(max_steps=...)`"
+        code, help = "CYC719", f"allow it more by `@cy.kernel(max_steps=...)`{so_far}"
         message = f"a `while` of `{kernel}` has not ended after {int(found['steps']):,} steps"
     span = None if file is None else line_span(file, int(found["line"]))
     return ExecutionError(message, code=code, span=span, help=help)
