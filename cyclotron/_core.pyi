@@ -308,8 +308,8 @@ class System:
     ) -> int: ...
     def assigns_once(self) -> bool:
         """Return whether no element is assigned twice: else the equations are statements of a loop nest."""
-    def expand(self, places: Sequence[tuple[Sequence[int], Sequence[bool]]]) -> None:
-        """Take the equations as statements of a loop nest and make them recurrences."""
+    def expand(self, places: Sequence[tuple[Sequence[int], Sequence[bool]]], required: bool = True) -> bool:
+        """Make loop nests recurrences; tell if it was done."""
     def fill_tiles(self) -> dict[str, list[int]]:
         """Make numbers that operators read as tiles tiles; return the shapes of masks that are all true."""
     def split_strides(self) -> None:

@@ -123,12 +123,15 @@ void bind_recurrence(py::module_& module) {
           "Return whether no element is assigned twice: else the equations are statements of a loop nest.")
       .def(
           "expand",
-          [](System& s, const std::vector<std::pair<std::vector<std::int64_t>, std::vector<bool>>>& places) {
+          [](System& s, const std::vector<std::pair<std::vector<std::int64_t>, std::vector<bool>>>& places,
+             bool required) {
             Nest nest{s, {}};
             for (const auto& [text, descending] : places) nest.positions.push_back({text, descending});
-            s = analyse(s, [nest = std::move(nest)] { return expand_arrays(nest); });
+            auto made = analyse(s, [nest, required] { return expand_arrays(nest, required); });
+            if (made) s = *std::move(made);
+            return made.has_value();
           },
-          py::arg("places"), "Take the equations as statements of a loop nest and make them recurrences.")
+          py::arg("places"), py::arg("required") = true, "Make loop nests recurrences; tell if it was done.")
       .def(
           "split_strides", [](System& s) { s = analyse(s, [s] { return split_strides(s); }); },
           "Make equations that read elements of several strides one for each.")

@@ -25,7 +25,8 @@ void throw_error(const Refusal& refusal) {
     case Obstacle::late_value:
     case Obstacle::overtaking:
     case Obstacle::distance:
-    case Obstacle::access: break;
+    case Obstacle::access:
+    case Obstacle::not_affine: break;
   }
   throw LegalityError(refusal.diagnostic);
 }

@@ -33,7 +33,7 @@ from cyclotron.language.values.nodes import (
 )
 from cyclotron.language.values.region import AffineTuple, RegionList, affine_tuple, is_empty, region_list
 from cyclotron.language.values.source_span import block_of
-from cyclotron.support.errors import LegalityError, Span, TraceError
+from cyclotron.support.errors import Span, TraceError
 
 SpanTuple = tuple[str, int, int, int, int, int]
 """A span, and the number of its block: `block_of`."""
@@ -90,10 +90,11 @@ class SystemBuilder(Protocol):
     ) -> None:
         """Add an equation."""
 
-    def expand(self, places: list[tuple[list[int], list[bool]]]) -> None:
-        """Take the equations as statements and make them recurrences.
+    def expand(self, places: list[tuple[list[int], list[bool]]], required: bool = True) -> bool:
+        """Take the equations as statements and make them recurrences; return whether it was done.
 
-        For each its place in the text (`Statement.text`) and, for each loop, whether it counts down.
+        For each its place in the text (`Statement.text`) and, for each loop, whether it counts down. Where a
+        last write is not affine it is not done, unless it is required.
         """
 
 
@@ -153,22 +154,20 @@ def build_nest(trace: Trace, new: Callable[[], Builder]) -> Builder:
     nest = nests.with_arrays(trace)
     equations = [part for statement in nest.equations for part in cases.split(nest, statement)]
     read = [form for one in equations for access in accesses(one.value) for form in access.index]
-    if any(form.divisor > 1 for form in read):
-        try:  # which keeps the order of the text, but not all readings of what is made there are affine then
-            return _expanded(nest, counted(equations, reads=True), new())
-        except LegalityError as error:
-            if error.code != "CYC216":
-                raise
-    return _expanded(nest, counted(equations), new())
+    # Readings with indices of their own keep the order of the text, but not all of them are affine then.
+    for reads in (True, False) if any(form.divisor > 1 for form in read) else (False,):
+        system = new()
+        if _expand(nest, counted(equations, reads=reads), system, required=not reads):
+            break
+    return system
 
 
-def _expanded(nest: Trace, equations: Equations, system: Builder) -> Builder:
+def _expand(nest: Trace, equations: Equations, system: SystemBuilder, *, required: bool) -> bool:
     nest, equations = stretched(nest, equations, in_order=True)
     nest, equations = spread(nest, equations, computed=False)
-    places = [nests.text_position(part) for part in equations]
+    places = [(nests.text_position(part), [False] * len(part.loops)) for part in equations]
     _write(nest, equations, system)
-    system.expand([(place, [False] * len(part.loops)) for place, part in zip(places, equations, strict=True)])
-    return system
+    return system.expand(places, required)
 
 
 def _write(trace: Trace, equations: Sequence[Statement], builder: SystemBuilder) -> None:

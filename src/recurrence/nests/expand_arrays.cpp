@@ -10,6 +10,7 @@
 #include <cyclotron/recurrence/verify.hpp>
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
+#include <cyclotron/support/refusal.hpp>
 
 #include "cases.hpp"
 #include "embedding.hpp"
@@ -270,6 +271,7 @@ class Expansion {
     if (!parts) {
       throw LegalityError(
           {.code = "CYC216",
+           .obstacle = Obstacle::not_affine,
            .span = at(s).span,
            .message =
                fmt::format("the elements of `{}` that keep this value are {}, which is not affine",
@@ -513,6 +515,13 @@ class Expansion {
 System expand_arrays(const Nest& nest) {
   verify_statements(nest.system);
   return Expansion(nest).run();
+}
+
+std::optional<System> expand_arrays(const Nest& nest, bool required) {
+  auto expanded = attempt([&] { return expand_arrays(nest); });
+  if (expanded) return *std::move(expanded);
+  if (required || expanded.error().obstacle() != Obstacle::not_affine) throw_error(expanded.error());
+  return std::nullopt;
 }
 
 }  // namespace cyclotron::recurrence

@@ -355,6 +355,7 @@ std::vector<Source> LastWrites::pieces_of(const poly::Map& last, std::size_t wri
   const auto& text = access_text(nest_.system.at(access.tensor).user_name(), access.index, scope.names);
   throw LegalityError(
       {.code = "CYC216",
+       .obstacle = Obstacle::not_affine,
        .span = expr.span,
        .message = fmt::format("what `{}` reads was written at a point that is no affine function of {}", text,
                               fmt::join(scope.names, ", ")),

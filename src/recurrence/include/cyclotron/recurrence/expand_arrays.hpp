@@ -1,5 +1,7 @@
 // Loop nests to recurrences, by exact array dataflow analysis (Feautrier 1991).
 #pragma once
+#include <optional>
+
 #include <cyclotron/recurrence/nest.hpp>
 
 namespace cyclotron::recurrence {
@@ -16,5 +18,8 @@ namespace cyclotron::recurrence {
 /// Throws LegalityError CYC203 (outside a tensor), CYC215 (an element read before anything is assigned to
 /// it), CYC216 (a last write that is no affine function of the indices).
 [[nodiscard]] System expand_arrays(const Nest& nest);
+
+/// The same; nothing instead of CYC216, unless it is `required`.
+[[nodiscard]] std::optional<System> expand_arrays(const Nest& nest, bool required);
 
 }  // namespace cyclotron::recurrence

@@ -24,6 +24,7 @@ enum class Obstacle : std::uint8_t {
   overtaking,  ///< Messages would overtake each other on a channel.
   distance,    ///< A value comes from a PE to which no link leads.
   access,      ///< No rule of the dataflow brings a value to those that use it.
+  not_affine,  ///< The last write of an element is no affine function of the indices.
   schedule,    ///< The schedule does not fit the kernel.
   capacity,    ///< The machine is too small.
 };
