@@ -164,7 +164,7 @@ class Explanation:
                 dict.fromkeys(n for hop in links for n, step in zip(names, hop, strict=True) if step)
             )
             value = "streams" if not flow.computed else "streams, a partial result growing on its way,"
-            if self._way and flow.space.name.startswith("relay"):
+            if self._way and flow.space.is_relay:
                 what, value = flow.variable, f"goes to its use in line {flow.line} {self._way}"
             senders = [_neighbour(names, hop) for hop in links] + scaled
             moves = " and ".join(f"from PE {sender}" for sender in senders)

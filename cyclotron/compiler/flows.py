@@ -26,6 +26,8 @@ class Space:
         Each coordinate in terms of the free ones, e.g. ``("i", "r", "i")``.
     domain : str
         The constraints on the free ones.
+    is_relay : bool
+        True where values only pass on to other points; not told of a dataflow that was parsed.
     number : int
         Its place in `Dataflow.spaces`.
     """
@@ -33,6 +35,7 @@ class Space:
     name: str
     coordinates: tuple[str, ...]
     domain: str
+    is_relay: bool
     number: int
 
     def __str__(self) -> str:

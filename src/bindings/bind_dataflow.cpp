@@ -18,7 +18,8 @@ Dicts from_spaces(const dataflow::Graph& graph) {
     std::vector<std::string> tuple;
     for (const auto& form : space.tuple) tuple.push_back(poly::to_string(form, graph.dims));
     result.append(py::dict("name"_a = space.name, "own"_a = space.own, "tuple"_a = tuple,
-                           "domain"_a = domain_text(graph, space)));
+                           "domain"_a = domain_text(graph, space),
+                           "is_relay"_a = space.kind == dataflow::SpaceKind::relay));
   }
   return result;
 }
