@@ -34,7 +34,7 @@ class Operator:
         """Infix symbol, or empty."""
     @property
     def typing(self) -> str:
-        """How the result's dtype follows: same, truth, select, part or cast."""
+        """The rule of the result's dtype: same, truth, select, part or cast."""
 
 class Link:
     """One hop between neighbouring PEs."""
@@ -370,7 +370,7 @@ class Blocking:
     def system(self) -> System: ...
 
 class Movement:
-    """How one tensor moves."""
+    """The movement of one tensor."""
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
     def __eq__(self, arg0: object, /) -> bool: ...
@@ -453,7 +453,7 @@ class Reduction:
     def radix(self) -> int: ...
 
 class Schedule:
-    """Where and when the points of a kernel run, and how its tensors move."""
+    """The place and time of a kernel's points, and the movements of its tensors."""
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
     def __eq__(self, arg0: object, /) -> bool: ...
@@ -732,7 +732,7 @@ def operation_graph(system: System, machine: Machine, *, most: int) -> Operation
     """The operators of a system point by point; None where there are more points than that."""
 
 def operations_by_place(system: System, machine: Machine, space: Sequence[str]) -> list[dict[str, Any]]:
-    """How many operations of a system there are at each place, and the cycles of each at least."""
+    """The number of operations of a system at each place, and the cycles of each at least."""
 
 def operators() -> list[Operator]:
     """The registry."""

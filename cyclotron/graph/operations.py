@@ -31,7 +31,7 @@ _FAILS: Mapping[str, Callable[..., Any]] = {
     "log": lambda a: np.less_equal(a, 0),
     "normalize_index": lambda index, size: np.less(index, 0),
 }
-"""Where checked operators have no result: Python's numbers, and the starts of ranges."""
+"""The numbers for which checked operators have no result: Python's, and the starts of ranges."""
 
 
 def applied(op: str, operands: Sequence[Operand], flags: Sequence[str]) -> Operand:

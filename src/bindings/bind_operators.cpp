@@ -44,7 +44,7 @@ void bind_operators(py::module_& module) {
       .def_readonly("kinds", &Info::kinds, "NumPy's letters of the dtypes that have it.")
       .def_property_readonly(
           "typing", [](const Info& info) { return name(info.typing); },
-          "How the result's dtype follows: same, truth, select, part or cast.")
+          "The rule of the result's dtype: same, truth, select, part or cast.")
       .def_property_readonly(
           "family", [](const Info& info) { return name(info.family); },
           "Its shape rule: elementwise, product, solve, reduction and others.")

@@ -23,7 +23,7 @@ namespace cyclotron::bindings {
 void bind_schedule(py::module_& module) {
   using namespace schedule;
   using recurrence::Reassociation, recurrence::Tree;
-  bind_record(module, "Movement", "How one tensor moves.", Field("tensor", &Movement::tensor),
+  bind_record(module, "Movement", "The movement of one tensor.", Field("tensor", &Movement::tensor),
               Field("kind", &Movement::kind), Field("along", &Movement::along));
   bind_record(module, "Fold", "A grid dimension shared out over fewer PEs.",
               Field("dimension", &Fold::dimension), Field("kind", &Fold::kind), Field("parts", &Fold::parts));
@@ -37,7 +37,7 @@ void bind_schedule(py::module_& module) {
               Field("count", &PanelCount::count));
   bind_record(module, "Reduction", "A reduction in a tree; of radix 0, in two phases.",
               Field("index", &Tree::index), Field("radix", &Tree::radix));
-  bind_record(module, "Schedule", "Where and when the points of a kernel run, and how its tensors move.",
+  bind_record(module, "Schedule", "The place and time of a kernel's points, and the movements of its tensors.",
               Field("space_indices", &Schedule::space_indices),
               Field("time_indices", &Schedule::time_indices), Field("movements", &Schedule::movements),
               Field("folds", &Schedule::folds), Field("rotations", &Schedule::rotations),

@@ -71,7 +71,7 @@ void bind_work(py::module_& module) {
             {}, [=](const auto&) { return driver::operations_by_place(system, machine, space); }));
       },
       py::arg("system"), py::arg("machine"), py::arg("space"),
-      "How many operations of a system there are at each place, and the cycles of each at least.");
+      "The number of operations of a system at each place, and the cycles of each at least.");
   using Graph = recurrence::OperationGraph;
   py::class_<Graph>(module, "OperationGraph", "Operators point by point, with what each waits for.")
       .def("__len__", [](const Graph& graph) { return graph.cycles.size(); })

@@ -1,4 +1,4 @@
-// Which tiles are computed together, and that the others need each other in no circle.
+// The tiles that are computed together, and a proof that the others need each other in no circle.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

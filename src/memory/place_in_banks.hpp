@@ -1,4 +1,4 @@
-// Which slots lie in registers, and in which banks the others.
+// The choice of the slots that lie in registers, and of the banks of the others.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How often the operators of a class use its slots, about: what its layout is good for.
+// The number of times that the operators of a class use its slots, about: what its layout is good for.
 #pragma once
 #include <cstddef>
 #include <utility>

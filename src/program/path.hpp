@@ -1,4 +1,4 @@
-// Where in a program a fault lies, as text people know: `classes[3].code[7].operands[1]`.
+// The place of a fault in a program, as text people know: `classes[3].code[7].operands[1]`.
 #pragma once
 #include <cstddef>
 #include <string>

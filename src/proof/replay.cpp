@@ -1,4 +1,4 @@
-// Where in its loops a PE was.
+// The place of a PE in its loops.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,4 +1,4 @@
-// How a violation names its place: PE, class, instruction, loops and source line.
+// The place of a violation in words: PE, class, instruction, loops and source line.
 #pragma once
 #include <string>
 #include <vector>

@@ -159,6 +159,8 @@ def test_lines_of_code_are_those_with_code():
         ("a.py", '"""A file."""\ndef f():\n    """Where it is."""', 3),
         ("a.pyi", 'def f():\n    """How many there are."""', 2),
         ("a.py", '"""Does it work?"""', 1),
+        ("a.py", 'LARGEST = 2\n"""Where it ends."""', 2),
+        ("a.cpp", "// How values move.\n// More of it.\n", 1),
         ("a.py", 'def f():\n    """Return what it is."""\n    # What?\n    x = """What"""', None),
         ("a.hpp", "/// Whatever.\n// What a comment\n/// Tells\n/// What it is.\n", None),
     ],

@@ -1,4 +1,4 @@
-"""Check that docstrings and `///` comments begin with a verb or a noun phrase, not with What, Where or Is."""
+"""Check that docstrings, `///` comments and heads of C++ files begin with a verb or a noun, not with What."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from lines import docstrings
-from sizes import CXX, tracked_files
+from sizes import CXX, GENERATED, tracked_files
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = {".py", ".pyi"}
@@ -22,15 +21,18 @@ COMMENT = re.compile(r"///<?\s*(.*)")
 
 
 def python_texts(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the docstrings of a module, each with its line."""
-    for _, statement in docstrings(ast.parse(text)):
-        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-            yield statement.lineno, str(statement.value.value).strip()
+    """Yield the docstrings of a module and of its names, each with its line."""
+    for node in ast.walk(ast.parse(text)):
+        value = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            yield value.lineno, value.value.strip()
 
 
 def cxx_texts(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the first line of each `///` comment, with its number."""
+    """Yield the first line of each `///` comment, and of one at the head of the file, with its number."""
     within = False
+    if text.startswith("// "):
+        yield 1, text.splitlines()[0].removeprefix("// ")
     for number, line in enumerate(text.splitlines(), 1):
         comment = COMMENT.search(line)
         alone = line.lstrip().startswith("///")
@@ -55,7 +57,7 @@ def violations(root: Path, paths: list[str]) -> list[str]:
 
 
 def main() -> int:
-    faults = violations(ROOT, tracked_files(ROOT))
+    faults = violations(ROOT, sorted({*tracked_files(ROOT), *GENERATED}))
     print("\n".join(faults), end="\n" if faults else "")
     return 1 if faults else 0
 

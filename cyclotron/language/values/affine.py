@@ -57,7 +57,7 @@ Region = tuple[tuple[Constraint, ...], ...]
 """Any of (all of constraints). Empty: no point; one empty conjunction: every point."""
 
 LARGEST = 2**62 - 1
-"""Where the core's arithmetic on indices ends."""
+"""The end of the core's arithmetic on indices."""
 EVERYWHERE: Region = ((),)
 NOWHERE: Region = ()
 

@@ -1,4 +1,4 @@
-// How computed values reach their users (rule 7 of section 8, turns of E12).
+// The ways of computed values to their users (rule 7 of section 8, turns of E12).
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// How computed values reach users several hops away: the PEs between pass them on.
+// The ways of computed values to users several hops away: the PEs between pass them on.
 #include <fmt/format.h>
 
 #include <algorithm>

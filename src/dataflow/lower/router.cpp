@@ -1,4 +1,4 @@
-// How operands reach the points that use them (rules 2 to 5 and 7 of section 8, E12, E13, E16).
+// The ways of operands to the points that use them (rules 2 to 5 and 7 of section 8, E12, E13, E16).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,4 +1,4 @@
-// Which thread runs which PE: a share of those that have not begun, lists of those that were woken, stealing, and
+// Work for threads: a share of the PEs that have not begun, lists of those that were woken, stealing, and
 // parking that loses no wake-up.
 #pragma once
 #include <atomic>

@@ -1,4 +1,4 @@
-// Where the time of a rank went.
+// The parts of a rank's time.
 #pragma once
 #include <time.h>
 

@@ -1,4 +1,4 @@
-// How one process wakes another that sleeps, through a word of memory that both have mapped.
+// A process wakes another that sleeps, through a word of memory that both have mapped.
 #pragma once
 #include <atomic>
 #include <chrono>

@@ -1,4 +1,4 @@
-// What a graph computes is what the recurrences say, however the values move.
+// The values of a graph are what the recurrences say, however they move.
 #include <gtest/gtest.h>
 
 #include <cyclotron/dataflow/lower.hpp>

@@ -1,4 +1,4 @@
-// Which tensors of a loop an iteration that only copies leaves as they were.
+// Tensors of a loop that an iteration that only copies leaves as they were.
 #include "../../../src/recurrence/analysis/kept_values.hpp"
 
 #include <gtest/gtest.h>

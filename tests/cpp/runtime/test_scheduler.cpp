@@ -1,4 +1,4 @@
-// Which worker gets which PE: each begins once, those that are woken go back to where they ran, and a run ends when no
+// PEs of workers: each begins once, those that are woken go back to where they ran, and a run ends when no
 // PE can go on.
 #include "../../../src/runtime/local/scheduler.hpp"
 

@@ -1,4 +1,4 @@
-// How a loop's operations run one after the other, each for a run of iterations.
+// The order of a loop's operations, one after the other, each for a run of iterations.
 #pragma once
 #include <array>
 #include <cstddef>

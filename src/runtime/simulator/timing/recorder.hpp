@@ -1,4 +1,4 @@
-// When the sends and receives of each PE happen in a run with skips, all of them, also the skipped.
+// The times of the sends and receives of each PE in a run with skips, all of them, also the skipped.
 #pragma once
 #include <cstddef>
 #include <cstdint>

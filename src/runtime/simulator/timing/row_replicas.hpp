@@ -1,4 +1,4 @@
-// How an array that was simulated stands for a larger one.
+// An array that was simulated, standing for a larger one.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -1,4 +1,4 @@
-// How messages enter and leave queues.
+// Messages that enter and leave queues.
 #include <algorithm>
 #include <bit>
 #include "timed_engine.hpp"

@@ -1,4 +1,4 @@
-// Why a run does not go on: PEs that wait for each other in a cycle, or one that waits for a PE that is done.
+// The reason why a run does not go on: PEs that wait for each other in a cycle, or for a PE that is done.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -1,4 +1,4 @@
-// How far apart PEs have to run for all of them to take each step together.
+// The distance in time that PEs have to keep for all of them to take each step together.
 #pragma once
 #include <cstddef>
 #include <optional>

@@ -1,4 +1,4 @@
-// How many channels the PEs use: routers have so many and no more.
+// The number of channels that PEs use: routers have so many and no more.
 #pragma once
 #include <cstdint>
 

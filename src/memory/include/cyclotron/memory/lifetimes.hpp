@@ -1,4 +1,4 @@
-// When each slot of a class holds a value that may still be read.
+// The times at which each slot of a class holds a value that may still be read.
 #pragma once
 #include <cstddef>
 #include <cstdint>

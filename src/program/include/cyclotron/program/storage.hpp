@@ -1,4 +1,4 @@
-// Where a runtime keeps the slots of a PE, which need not be as far apart as the machine has them.
+// The storage of a PE's slots in a runtime, which need not be as far apart as the machine has them.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -1,4 +1,4 @@
-// Which PEs a program's channels join, and over which link of the machine.
+// The PEs that a program's channels join, and the links of the machine between them.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How long MPI ranks will take for a program, by simulating them.
+// The time that MPI ranks will take for a program, by simulating them.
 #pragma once
 #include <cstdint>
 #include <vector>

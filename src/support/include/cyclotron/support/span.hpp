@@ -1,4 +1,4 @@
-// Where in the user's Python source something came from.
+// A place in the user's Python source that something came from.
 #pragma once
 #include <compare>
 #include <string>
