@@ -128,7 +128,7 @@ void bind_recurrence(py::module_& module) {
             Nest nest{s, {}};
             for (const auto& [text, descending] : places) nest.positions.push_back({text, descending});
             auto made = analyse(s, [nest, required] { return expand_arrays(nest, required); });
-            if (made) s = *std::move(made);
+            if (made) s = std::move(*made);
             return made.has_value();
           },
           py::arg("places"), py::arg("required") = true, "Make loop nests recurrences; tell if it was done.")
