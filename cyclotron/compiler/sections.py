@@ -134,7 +134,7 @@ class Sections(Table):
         program : _core.Program
             Compiled or loaded.
         """
-        return cls(program.kernel, tuple(Section.from_core(one) for one in program.sections))
+        return cls(program.kernel, tuple(Section.from_core(section) for section in program.sections))
 
     def __len__(self) -> int:
         return len(self.sections)

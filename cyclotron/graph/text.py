@@ -16,10 +16,10 @@ def slices(tensor: Tensor, index: Sequence[Affine], domain: Domain) -> str:
     if not index:
         return ""
     inner, regions = _within(domain)
-    uses = [one for form in index for one in form.terms if one in inner]
+    uses = [term for form in index for term in form.terms if term in inner]
     texts, whole = [], True
     for form, size in zip(index, tensor.shape, strict=True):
-        own = [one for one in form.terms if one in inner]
+        own = [term for term in form.terms if term in inner]
         text = str(form)
         if len(own) == 1 and uses.count(own[0]) == 1:
             ends = _ends(own[0], *regions[own[0]], inner)

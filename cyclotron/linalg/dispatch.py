@@ -376,7 +376,7 @@ def _laid_out(result: Any, operands: tuple[Any, ...], options: Options) -> Any:
     if not isinstance(result, Distributed) or 0 in result.shape:
         return result
     layouts = [value.layout for value in operands if isinstance(value, Distributed)]
-    fitting = (one for one in layouts if one.grid is not None and len(one.grid) == result.ndim)
+    fitting = (layout for layout in layouts if layout.grid is not None and len(layout.grid) == result.ndim)
     wanted = options.layout or next(fitting, None)
     same = wanted is None or (
         wanted.tile(result.shape) == result.tile

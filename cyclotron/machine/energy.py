@@ -73,7 +73,7 @@ class Energy:
             str(name): FrozenDict(_numbers(f"operation_picojoules.{name}", entry))
             for name, entry in given.items()
         }
-        _check_names("operator", operations, [one.name for one in _core.operators()])
+        _check_names("operator", operations, [operator.name for operator in _core.operators()])
         _check_names("dtype", {dtype for entry in operations.values() for dtype in entry}, _core.dtypes())
         object.__setattr__(self, "operation_picojoules", FrozenDict(operations))
         memories = _numbers("memory_picojoules_per_byte", self.memory_picojoules_per_byte)

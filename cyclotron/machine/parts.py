@@ -451,7 +451,7 @@ def _dtypes(given: object) -> tuple[str, ...]:
             'give those that it computes on, for example ("int8",), or None for all',
             code="CYC402",
         )
-    return tuple(dict.fromkeys(_dtype("unit.dtypes", one) for one in names))
+    return tuple(dict.fromkeys(_dtype("unit.dtypes", name) for name in names))
 
 
 def _check_accumulator(dtypes: tuple[str, ...] | None, accumulator: str) -> None:

@@ -78,15 +78,15 @@ class PlacedWork:
         self.space, self._units = space, _units(machine)
         self._bounds: dict[tuple[Any, ...], int] = {}
         self.axes = tuple(self._axis(d) for d in range(len(space)))
-        self.total = sum(one.cycles * int(one.counts.sum()) for one in self.counts)
+        self.total = sum(count.cycles * int(count.counts.sum()) for count in self.counts)
 
     def _axis(self, dimension: int) -> Axis | None:
         """The coordinates of all operations along a dimension; None where it has none of its own."""
         ends = [
-            (one.first[at], one.first[at] + one.counts.shape[at])
-            for one in self.counts
-            for at, own in enumerate(one.dimensions)
-            if own == dimension and one.counts.size
+            (count.first[at], count.first[at] + count.counts.shape[at])
+            for count in self.counts
+            for at, own in enumerate(count.dimensions)
+            if own == dimension and count.counts.size
         ]
         if not ends:
             return None
@@ -153,14 +153,14 @@ class PlacedWork:
     ) -> NDArray[np.int64] | None:
         """Cycles by a PE's coordinates in some dimensions, of the operations that these tell the place of."""
         total: NDArray[np.int64] | None = None
-        for one in self.counts:
-            if not set(told) <= set(one.dimensions) or not one.counts.size:
+        for count in self.counts:
+            if not set(told) <= set(count.dimensions) or not count.counts.size:
                 continue
-            array = one.counts * one.cycles
+            array = count.counts * count.cycles
             for at in reversed(range(array.ndim)):
-                if one.dimensions[at] not in told:
+                if count.dimensions[at] not in told:
                     array = array.sum(axis=at)
-            kept = [(d, one.first[at]) for at, d in enumerate(one.dimensions) if d in told]
+            kept = [(d, count.first[at]) for at, d in enumerate(count.dimensions) if d in told]
             for at, (d, first) in enumerate(kept):
                 array = _folded(array, at, first, alignments[d], shares[d])
             total = array if total is None else total + array
@@ -295,7 +295,7 @@ class LeastTime:
                 else:
                     own = kind["points"][:, indices.index(form)] - axis.first
                     bits[nodes] |= np.where(own < share.parts, 1 << d, 0).astype(np.uint32)
-        return [int(one) for one in bits]
+        return [int(bit) for bit in bits]
 
     def _pes(
         self, count: int, space: Sequence[str], axes: Sequence[Axis], shares: Shares

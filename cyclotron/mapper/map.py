@@ -114,7 +114,7 @@ def map(
         with progress_bar(f"mapping {kernel.name}") as progress:
             outcome = search(problems, objectives, limits, progress)
         if not outcome.measured:
-            systems = {one.tile: one.system for one in problems}
+            systems = {problem.tile: problem.system for problem in problems}
             raise no_mapping(systems, kernel.name, problems[0].machine, fixed, outcome.refused)
     source = Source(kernel, arguments, machine)
     return _mappings(outcome, problems, source, objectives, top)
@@ -222,7 +222,7 @@ def _limits_of(problem: Problem, best: Measured) -> dict[str, int]:
 
 def _rotation(best: Measured, problem: Problem) -> tuple[str, tuple[str, ...]]:
     """The rotation that was chosen, beyond those that are fixed."""
-    chosen = [one for one in best.schedule.rotations if one not in problem.space.fix.rotations]
+    chosen = [rotation for rotation in best.schedule.rotations if rotation not in problem.space.fix.rotations]
     return chosen[0] if chosen else ("", ())
 
 

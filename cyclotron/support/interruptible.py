@@ -23,7 +23,7 @@ def interruptibly(function: Callable[..., Any], *operands: Any) -> Any:
     >>> interruptibly(np.linalg.inv, np.array([[2.0]])).tolist()
     [[0.5]]
     """
-    size = max((one.size for one in operands if isinstance(one, np.ndarray)), default=0)
+    size = max((operand.size for operand in operands if isinstance(operand, np.ndarray)), default=0)
     if size < _LARGE or threading.current_thread() is not threading.main_thread():
         return function(*operands)
     results: list[Any] = []

@@ -299,11 +299,11 @@ def meshgrid(*xi: Any, indexing: str = "xy", sparse: bool = False) -> Any:
     wholes = [operand(one) for one in xi]
     parts = _open([one if one.ndim else one[None] for one in wholes], swapped=indexing == "xy")
     if sparse:
-        return [one.copy() for one in parts]
+        return [part.copy() for part in parts]
     sizes = [len(one) for one in wholes]
     if indexing == "xy" and len(sizes) > 1:
         sizes[:2] = sizes[1::-1]
-    return [broadcast_to(one, tuple(sizes)) for one in parts]
+    return [broadcast_to(part, tuple(sizes)) for part in parts]
 
 
 def _open(vectors: Sequence[Any], *, swapped: bool = False) -> list[Any]:
@@ -388,7 +388,7 @@ def indices(dimensions: Sequence[int], dtype: DTypeLike = int) -> Any:
 def _indices(sizes: tuple[int, ...], dtype: DTypeLike) -> list[Any]:
     sizes = tuple(whole_size(size, "indices") for size in sizes)
     parts = _open([arange(size) for size in sizes])
-    return [broadcast_to(one, sizes).astype(dtype) for one in parts]
+    return [broadcast_to(part, sizes).astype(dtype) for part in parts]
 
 
 @numpy_function(role="new array")
@@ -450,23 +450,23 @@ class _Joined:
         keys = key if isinstance(key, tuple) else (key,)
         if not traced() or not any(map(_is_symbolic, keys)):
             return new_array(self._numpy[key])
-        parts = [one if one.ndim else one[None] for one in self._parts(keys)]
+        parts = [part if part.ndim else part[None] for part in self._parts(keys)]
         if self._numpy is np.c_:
-            return concatenate([one if one.ndim > 1 else one[:, None] for one in parts], -1)
+            return concatenate([part if part.ndim > 1 else part[:, None] for part in parts], -1)
         return concatenate(parts, 0)
 
     def _parts(self, keys: Sequence[Any]) -> list[SymbolicArray]:
         """The arrays that are joined, of ranges and numbers too; Python's have the dtype of the others."""
-        if any(isinstance(one, str) for one in keys):
+        if any(isinstance(key, str) for key in keys):
             raise unfit(
                 f"`{self.__name__}` has a directive, a text",
                 "join along other axes with `cy.concatenate(arrays, axis)` or `cy.stack(arrays, axis)`",
             )
-        parts = [operand(one if _is_symbolic(one) or type(one) in _NUMBERS else np.r_[one]) for one in keys]
-        if not any(one.type.weak for one in parts):
+        parts = [operand(key if _is_symbolic(key) or type(key) in _NUMBERS else np.r_[key]) for key in keys]
+        if not any(part.type.weak for part in parts):
             return parts
-        dtype, _ = promote("where", ScalarType("bool"), *(one.type for one in parts))
-        return [one.astype(dtype) if one.type.weak else one for one in parts]
+        dtype, _ = promote("where", ScalarType("bool"), *(part.type for part in parts))
+        return [part.astype(dtype) if part.type.weak else part for part in parts]
 
 
 class _Grid:

@@ -55,7 +55,7 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
     >>> f(np.array([1, 2]), np.array([3, 4])).tolist()
     [[1, 2], [3, 4]]
     """
-    wholes = [operand(one) for one in arrays]
+    wholes = [operand(array) for array in arrays]
     along = axis_of(axis, wholes[0].ndim + 1, "stack")
     return concatenate([expand_dims(one, along) for one in wholes], along)
 
@@ -199,7 +199,7 @@ def _most_axes(arrays: Any) -> int:
 
 def _joined(arrays: Any, depth: int, level: int, ndim: int) -> Any:
     if isinstance(arrays, list):
-        parts = [_joined(one, depth, level + 1, ndim) for one in arrays]
+        parts = [_joined(array, depth, level + 1, ndim) for array in arrays]
         return concatenate(parts, ndim - depth + level)
     one = operand(arrays)
     return one[(None,) * (ndim - one.ndim)]

@@ -408,7 +408,7 @@ def cholesky(a: Any) -> Any:
     n, columns = len(rows), list[Any]()
     number = arange(n)
     for k in range(n):
-        known = sum((one * one[k].conj() for one in columns), rows[:, k] * 0)
+        known = sum((column * column[k].conj() for column in columns), rows[:, k] * 0)
         left = materialized(rows[:, k] - known)
         columns.append(materialized(f.where(number >= k, left / combine("cholesky", (left[k].real,)), 0)))
     return stack(columns, axis=1)

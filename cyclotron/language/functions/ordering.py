@@ -161,7 +161,7 @@ def _sorted(arrays: Sequence[SymbolicArray], along: int) -> list[SymbolicArray]:
         )
     sizes = whole_numbers(arrays[0].shape, "the array")
     digits = max(sizes[along] - 1, 0).bit_length()
-    found = [_digits(moveaxis(one, along, -1), digits) for one in arrays]
+    found = [_digits(moveaxis(array, along, -1), digits) for array in arrays]
     for run in range(digits):
         for digit in range(run, -1, -1):
             found = _exchanged(found, digits, digit, run + 1)
@@ -191,7 +191,7 @@ def _exchanged(arrays: Sequence[SymbolicArray], digits: int, digit: int, run: in
             other = [
                 form.times(-1).plus(Affine({}, 1)) if n == axis else form for n, form in enumerate(index)
             ]
-            own, partner = ([one.at(at) for one in arrays] for at in (index, other))
+            own, partner = ([array.at(at) for array in arrays] for at in (index, other))
             first = index[axis] == (0 if above is None else index[above])
             return Choose(first, _smaller(own, partner, number), _larger(own, partner, number), here())
 

@@ -358,7 +358,7 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Any:
     >>> f(np.array([1, 2])).tolist()
     [1, 2, 1, 2]
     """
-    wholes = [operand(one) for one in arrays]
+    wholes = [operand(array) for array in arrays]
     if axis is None:
         wholes, axis = [ravel(one) for one in wholes], 0
     along = axis_of(axis, wholes[0].ndim, "concatenate")

@@ -158,10 +158,10 @@ def _or_numpy(function: _Function, numpy: Callable[..., Any], elementwise: bool)
 def _has_array(values: Iterable[Any], symbolic: type | tuple[type, ...] = SymbolicArray) -> bool:
     """True where there is a symbolic array, or a list of such or of elements."""
     return any(
-        _has_array(one, (SymbolicArray, Arithmetic))
-        if isinstance(one, (list, tuple))
-        else isinstance(one, symbolic)
-        for one in values
+        _has_array(value, (SymbolicArray, Arithmetic))
+        if isinstance(value, (list, tuple))
+        else isinstance(value, symbolic)
+        for value in values
     )
 
 

@@ -35,7 +35,7 @@ def _promoted(ufunc: Callable[..., Any], *values: Any) -> list[Any]:
     ShapeError
         CYC121 if NumPy does not have it of such numbers.
     """
-    found = [_value(one) for one in values]
+    found = [_value(value) for value in values]
     note_mixed(one.type for one in found)
     try:
         dtype = np.asarray(ufunc(*(sample(one.type) for one in found))).dtype
@@ -157,7 +157,7 @@ def _select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0
             f"`select` has {len(condlist)} conditions and {len(choicelist)} values", "give one value for each"
         )
     values = [_value(one) for one in (*choicelist, default)]
-    dtype, _ = promote("where", ScalarType("bool"), *(one.type for one in values))
-    *choices, last = (f.cast(one, dtype) for one in values)
+    dtype, _ = promote("where", ScalarType("bool"), *(value.type for value in values))
+    *choices, last = (f.cast(value, dtype) for value in values)
     pairs = reversed([*zip(condlist, choices, strict=True)])
     return functools.reduce(lambda rest, pair: f.where(pair[0], pair[1], rest), pairs, last)

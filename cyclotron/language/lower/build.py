@@ -153,7 +153,7 @@ def build_nest(trace: Trace, new: Callable[[], Builder]) -> Builder:
     """
     nest = nests.with_arrays(trace)
     equations = [part for statement in nest.equations for part in cases.split(nest, statement)]
-    read = [form for one in equations for access in accesses(one.value) for form in access.index]
+    read = [form for equation in equations for access in accesses(equation.value) for form in access.index]
     # Readings with indices of their own keep the order of the text, but not all of them are affine then.
     for reads in (True, False) if any(form.divisor > 1 for form in read) else (False,):
         system = new()

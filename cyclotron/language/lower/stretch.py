@@ -67,7 +67,7 @@ def stretched(trace: Trace, equations: Equations, *, in_order: bool) -> tuple[Tr
     if not scales:
         return trace, equations
     # Loops that one equation sums over and others run over count as each needs them.
-    equations = [replace(one, value=_with_own_indices(one.value, scales)) for one in equations]
+    equations = [replace(equation, value=_with_own_indices(equation.value, scales)) for equation in equations]
     if not _serves(scales, equations):
         return trace, equations
     return _Layout(trace, scales).run(equations)

@@ -91,7 +91,7 @@ def conforms(value: object, annotation: Any) -> bool:
         return isinstance(value, str)
     if declared is np.ndarray:
         scalars = typing.get_args(given[1]) if len(given) == 2 else ()
-        return _may_be_array(value) and all(_is_subtype(value, one) for one in scalars)
+        return _may_be_array(value) and all(_is_subtype(value, scalar) for scalar in scalars)
     if declared is Blocked:
         return isinstance(value, (Blocked, Array)) or (isinstance(value, Spec) and value.tile is not None)
     if issubclass(declared, np.generic):

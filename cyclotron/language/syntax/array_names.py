@@ -330,7 +330,7 @@ def _with_own_indices(function: ast.FunctionDef) -> ast.FunctionDef:
         names = _own_index(node)
         for part in (part for one in node.body for part in walk(one) if isinstance(part, ast.Name)):
             part.id = names.get(part.id, part.id)
-        own = [ast.Name(one, ast.Store()) for one in names.values()]
+        own = [ast.Name(name, ast.Store()) for name in names.values()]
         node.target = ast.Tuple([node.target, *own], ast.Store()) if own else node.target
     return tree
 

@@ -63,11 +63,11 @@ def with_block(state: RewriteState, node: ast.With) -> list[ast.stmt]:
 
 def _check_host(state: RewriteState, body: Sequence[ast.stmt]) -> None:
     """Refuse code of the host, in a loop, that Python would run otherwise: the loop is recorded once."""
-    for one in jumps(body):
+    for jump in jumps(body):
         raise state.source.error(
-            one,
+            jump,
             "CYC104",
-            f"`{ast.unparse(one)}` in `with cy.host()` is about a loop outside it",
+            f"`{ast.unparse(jump)}` in `with cy.host()` is about a loop outside it",
             "code of the host runs once, while the loop is recorded; write `if ...: break` in the loop",
         )
     if not state.indices:

@@ -76,7 +76,7 @@ def items_of(source: Source, target: ast.expr, values: ast.expr) -> list[Items] 
         if any(word.arg != "strict" for word in words):
             return None
         found = [items_of(source, *pair) for pair in zip(parts, given, strict=True)]
-        return [one for items in found if items for one in items] if all(found) else None
+        return [item for items in found if items for item in items] if all(found) else None
     if function is builtins.reversed and len(given) == 1:
         backwards = ast.Slice(None, None, ast.Constant(-1))
         values = located(ast.Subscript(given[0], backwards, ast.Load()), values)
@@ -88,10 +88,10 @@ def is_container(source: Source, values: ast.expr) -> bool:
     if isinstance(values, ast.Name):
         parts = [*walk(source.node)]
         assigns = [one for one in parts if isinstance(one, ast.Assign)]
-        kept = [one.targets for one in assigns if isinstance(one.value, _DISPLAYS)]
+        kept = [assign.targets for assign in assigns if isinstance(assign.value, _DISPLAYS)]
         stores = [one for one in parts if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
         given = [one.arg for one in parts if isinstance(one, ast.arg)]
-        own = [one for one in stores if one.id == values.id and one.id not in given]
+        own = [store for store in stores if store.id == values.id and store.id not in given]
         return bool(own) and all([one] in kept for one in own)
     if not isinstance(values, ast.Call):
         return isinstance(values, _DISPLAYS)

@@ -141,7 +141,7 @@ def _assigned(name: str, value: bool, like: ast.stmt) -> ast.stmt:
 
 
 def _has_continue(body: Sequence[ast.stmt]) -> bool:
-    return any(isinstance(one, ast.Continue) for one in jumps(body))
+    return any(isinstance(jump, ast.Continue) for jump in jumps(body))
 
 
 def _continues(body: Sequence[ast.stmt]) -> bool:

@@ -195,7 +195,7 @@ def _over_arrays(state: RewriteState, node: ast.For, taken: Sequence[Items]) -> 
         return [*first, *sums]
     own = [target for target in targets if target.id != index]
     assigns = [ast.Assign(targets=[copied(target)], value=items[target.id]) for target in own]
-    ranged.body[:0] = [located(one, node.target) for one in assigns]
+    ranged.body[:0] = [located(assign, node.target) for assign in assigns]
     return [*first, *_over_range(state, ranged)]
 
 
@@ -208,7 +208,7 @@ def _over_range(state: RewriteState, node: ast.For, *, sums_apart: bool = True) 
         state.names.leave_loop([ast.copy_location(name(index), node.target)])
         return sums
     new_bounds = [state.rewrite(bound) for bound in bounds]
-    breaks = any(isinstance(one, ast.Break) for one in jumps(node.body))
+    breaks = any(isinstance(jump, ast.Break) for jump in jumps(node.body))
     flag = state.unused(f"{index}_runs") if breaks else ""
     early_exit = _early_exit(state, node, node.body, flag)
     body = _body(state, node.body, index, early_exit)
@@ -237,7 +237,7 @@ def _between_data(state: RewriteState, node: ast.For) -> list[ast.stmt]:
         ast.Assign([name(at, store=True)], ast.BinOp(name(index), ast.Add(), ast.Constant(step))),
     ]
     loop = ast.While(
-        located(test, node.iter), [*(located(one, node.target) for one in begins), *node.body], []
+        located(test, node.iter), [*(located(begin, node.target) for begin in begins), *node.body], []
     )
     loop = ast.copy_location(loop, node)
     return state.block([*(located(one, node.iter) for one in first), loop])
@@ -264,7 +264,7 @@ def _early_exit(
     around = {one for early_exit in state.exits for one in early_exit.carried}
     outer = around if flag else set()
     numbers = carried_names.carried_numbers(repeated, state.arrays, after | around)
-    numbers = {one for one in numbers if not state.names.is_stale(one)}
+    numbers = {number for number in numbers if not state.names.is_stale(number)}
     needed = after
     if flag:
         needed = carried_names.names_perhaps_after(state.source.node, node, state.unrolled_loops())
@@ -306,7 +306,7 @@ def _body(
     state.indices.append(index)
     state.exits.append(early_exit)
     state.loop_names.append({part.id for part in assigned_names(body)})
-    numbers = {one: early_exit.carried[one] for one in sorted(early_exit.numbers)}
+    numbers = {number: early_exit.carried[number] for number in sorted(early_exit.numbers)}
     copied_by = state.il if early_exit.flag else ""
     first = carried_names.after(numbers, test or body[0], early_exit.numbers, copied_by)
     if numbers:  # the body may be recorded twice: arrays are again what keeps them
@@ -379,7 +379,7 @@ def _loop(
         before.append(located(ast.Assign(targets=[name(early_exit.flag, store=True)], value=running), head))
         options = words(running=name(early_exit.flag))
     if numbers:
-        places: list[ast.expr] = [name(kept[one]) for one in sorted(numbers)]
+        places: list[ast.expr] = [name(kept[number]) for number in sorted(numbers)]
         options += words(numbers=ast.List(elts=places, ctx=ast.Load()))
         options += words(test=function_of([], test)) if test is not None else []
     opened = call(state.il, "parts" if numbers else "loop", [ast.Constant(index), *bounds], options)

@@ -32,7 +32,7 @@ def _assigned(function: ast.FunctionDef) -> ast.stmt:
     parts = [part for one in function.body for part in walk(one)]
     targets = [one.target for part in parts for one in getattr(part, "generators", ())]
     stores = {name for one in function.body for name in _names(one, ast.Store)}
-    stores -= {name for one in targets for name in _names(one, ast.Store)}
+    stores -= {name for target in targets for name in _names(target, ast.Store)}
     value = None if function.decorator_list else _expression(function.body, stores - parameters)
     if value is None:
         return function
@@ -83,7 +83,7 @@ def _expression(body: Sequence[ast.stmt], unbound: set[str]) -> ast.expr | None:
     after = _expression(rest, unbound - {*names})
     if after is None or len(set(names)) < len(parts):
         return None
-    arguments = ast.arguments([], [ast.arg(one) for one in names], None, [], [], None, [])
+    arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
     given: list[ast.expr] = [value] if parts == [target] else [ast.Starred(value, ast.Load())]
     return ast.copy_location(ast.Call(ast.Lambda(arguments, after), given, []), first)
 
@@ -96,5 +96,5 @@ def _choice(node: ast.If, rest: Sequence[ast.stmt], unbound: set[str]) -> ast.ex
     if not _returns(node.body) and not _returns(node.orelse):
         return None  # what follows is of both
     branches = (one if _returns(one) else [*one, *rest] for one in (node.body, node.orelse))
-    value, other = (_expression(one, unbound) for one in branches)
+    value, other = (_expression(branch, unbound) for branch in branches)
     return ast.copy_location(ast.IfExp(node.test, value, other), node) if value and other else None

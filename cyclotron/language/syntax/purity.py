@@ -130,7 +130,7 @@ def _of_comprehension(
 ) -> Iterator[ast.Name]:
     """The names of the scope around: the first iterable is of it, and the others less the targets."""
     first, *others = node.generators
-    targets = [one.target for one in node.generators]
+    targets = [generator.target for generator in node.generators]
     bound = {part.id for part in _all_in_order(targets) if isinstance(part.ctx, ast.Store)}
     made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
     yield from _in_order(first.iter)
@@ -141,7 +141,7 @@ def _of_comprehension(
 
 def _of_function(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Iterator[ast.Name]:
     """The names of the scope around: what decorators and defaults read, and the body less its own names."""
-    given = [*node.args.defaults, *(one for one in node.args.kw_defaults if one is not None)]
+    given = [*node.args.defaults, *(default for default in node.args.kw_defaults if default is not None)]
     yield from _all_in_order([*getattr(node, "decorator_list", []), *given])
     body: list[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else [*node.body]
     bound = {part.arg for part in walk(node.args) if isinstance(part, ast.arg)}

@@ -23,7 +23,7 @@ def return_results(state: RewriteState, node: ast.Return) -> list[ast.stmt]:
         )
     value = node.value
     before: list[ast.stmt] = []
-    if isinstance(value, ast.Tuple) and any(isinstance(one, ast.Starred) for one in value.elts):
+    if isinstance(value, ast.Tuple) and any(isinstance(elt, ast.Starred) for elt in value.elts):
         raise state.source.error(
             node, "CYC114", "results are unpacked in a `return`", "name each of them, e.g. `return y, z`"
         )

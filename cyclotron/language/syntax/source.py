@@ -203,12 +203,12 @@ def _codes(text: str, features: int) -> frozenset[object]:
     """The functions of a file's text, by what tells them apart."""
     pending = [compile(text, "", "exec", flags=features, dont_inherit=True)]
     for code in pending:  # which grows
-        pending += [one for one in code.co_consts if isinstance(one, CodeType)]
+        pending += [const for const in code.co_consts if isinstance(const, CodeType)]
     return frozenset(map(_parts, pending))
 
 
 def _parts(code: CodeType) -> object:
-    consts = [_parts(one) if isinstance(one, CodeType) else one for one in code.co_consts]
+    consts = [_parts(const) if isinstance(const, CodeType) else const for const in code.co_consts]
     return code.co_firstlineno, code.co_code, code.co_names, code.co_varnames, repr(consts)
 
 

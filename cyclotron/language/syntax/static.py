@@ -112,7 +112,7 @@ def _factors(source: Source, value: ast.expr) -> list[ast.expr]:
         factors = [value.left, value.right]
     elif isinstance(value, ast.Call) and source.meaning(value.func) in (dot, matmul, np.dot, np.matmul):
         factors = value.args
-    named = all(isinstance(_transposed(one)[0], ast.Name) for one in factors)
+    named = all(isinstance(_transposed(factor)[0], ast.Name) for factor in factors)
     return factors if named and len(factors) == 2 else []
 
 

@@ -225,7 +225,7 @@ def _summed(statement: Statement) -> dict[Index, list[Axis]]:
 
 def _is_transposed(access: Access, statement: Statement) -> bool:
     """Return whether loops of the statement stand in another order in the access."""
-    own = [one for form in access.index for one in form.terms if one in statement.loops]
+    own = [term for form in access.index for term in form.terms if term in statement.loops]
     return own != sorted(own, key=statement.loops.index)
 
 

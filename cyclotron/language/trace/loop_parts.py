@@ -81,9 +81,9 @@ def _begins(name: str, bounds: tuple[object, ...]) -> bool | None:
     _, region = range_domain(index, bounds)
     if all(map(is_empty, region)):
         return False
-    if all(one is index for part in region for c in part for one in c.form.terms):
+    if all(term is index for part in region for c in part for term in c.form.terms):
         return True
-    start, stop, step = (affine(one) for one in bounds)
+    start, stop, step = (affine(bound) for bound in bounds)
     if start is None or stop is None or step is None or start.divisor != 1 or stop.divisor != 1:
         return None
     ahead = stop.plus(start.times(-1)).times(1 if step.constant > 0 else -1)

@@ -97,7 +97,7 @@ def _reads(value: Any, tensor: SymbolicTensor) -> bool:
     if not isinstance(value, (SymbolicArray, Element)):
         return False
     array = operand(value)
-    return any(one.tensor is tensor for one in accesses(array.at([Affine({}, 0)] * array.ndim)))
+    return any(access.tensor is tensor for access in accesses(array.at([Affine({}, 0)] * array.ndim)))
 
 
 def _check_shape(name: str, before: Shape, after: Shape) -> None:

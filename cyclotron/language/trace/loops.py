@@ -161,7 +161,7 @@ def rows(*values: Any, strict: bool = False) -> int:
     TraceError
         CYC102 if `strict` and they are not equally long.
     """
-    lengths = [len(one) if isinstance(one, range) else int(one.shape[0]) for one in values]
+    lengths = [len(value) if isinstance(value, range) else int(value.shape[0]) for value in values]
     if strict and len({*lengths}) > 1:
         raise trace_error(
             "CYC102",

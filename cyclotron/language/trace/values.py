@@ -96,7 +96,7 @@ def choose(test: object, then: Callable[[], object], other: Callable[[], object]
     if isinstance(known, bool):
         return then() if known else other()
     values = (taken(branch, known, holds=holds) for branch, holds in ((then, True), (other, False)))
-    first, second = (element(one) if _is_new_number(one) else one for one in values)
+    first, second = (element(value) if _is_new_number(value) else value for value in values)
     result = _chosen(known, first, second)
     if isinstance(result, Element):  # in an array, each value is converted as it is
         result.of_changed = lambda change: element(
@@ -412,7 +412,7 @@ def _text(value: Element) -> str:
 
 def _check_one_type(op: str, *values: Element) -> None:
     """Check that numbers without data, of which Python takes one as it is, have one type."""
-    kinds = {"Python's" if one.type.weak else f"NumPy's {one.dtype}": one for one in values}
+    kinds = {"Python's" if value.type.weak else f"NumPy's {value.dtype}": value for value in values}
     if len(kinds) > 1 and not builtins.any(map(accesses, values)):
         raise shape_error(
             "CYC120",

@@ -274,7 +274,7 @@ class Affine:
         operator = _OPERATORS.get(ufunc.__name__)
         if operator is not None and method == "__call__" and not options:
             values = [affine(one) if _is_integer_of_numpy(one) else one for one in inputs]
-            if not any(isinstance(one, (np.generic, np.ndarray)) for one in values):
+            if not any(isinstance(value, (np.generic, np.ndarray)) for value in values):
                 return operator(*values)
         known = dispatch.call("ufunc", ufunc)
         if known is None or method != "__call__" or options:

@@ -427,14 +427,14 @@ class View(SymbolicArray):
 
     def taken(self, picks: Sequence[Pick], shape: Shape, fixed: str = "") -> View:
         inner = [
-            one
-            if one.axis is None
+            pick
+            if pick.axis is None
             else Pick(
-                one.start.plus(picks[one.axis].start.times(one.step)),
-                one.step * picks[one.axis].step,
-                picks[one.axis].axis,
+                pick.start.plus(picks[pick.axis].start.times(pick.step)),
+                pick.step * picks[pick.axis].step,
+                picks[pick.axis].axis,
             )
-            for one in self.picks
+            for pick in self.picks
         ]
         return View(self.tensor, inner, shape, here(), part=self.part, fixed=fixed or self.fixed)
 

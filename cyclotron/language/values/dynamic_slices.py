@@ -187,7 +187,7 @@ def unknown_shape() -> TraceError:
 
 def check_of_all(*options: object) -> None:
     """Raise `TraceError` (CYC107) where options of a sum ask for more than all elements' sum."""
-    if any(one is not None and one is not False for one in options):
+    if any(option is not None and option is not False for option in options):
         raise unknown_shape()
 
 

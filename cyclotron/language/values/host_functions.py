@@ -108,8 +108,8 @@ def _assigns(code: CodeType) -> bool:
     """Return whether a function assigns variables around it."""
     around = set(code.co_freevars)
     return any(
-        one.opname in _ASSIGNING and ("GLOBAL" in one.opname or one.argval in around)
-        for one in dis.get_instructions(code)
+        instruction.opname in _ASSIGNING and ("GLOBAL" in instruction.opname or instruction.argval in around)
+        for instruction in dis.get_instructions(code)
     ) or any(_assigns(part) for part in code.co_consts if isinstance(part, CodeType))
 
 

@@ -463,7 +463,7 @@ def accesses(value: Element) -> list[Access]:
 def _common(op: str, operands: Sequence[Element]) -> str:
     """The dtype of operands that agree: that of those that are no numbers of Python."""
     values = operands[int(op == "where") :]
-    return next((one for one in values if not one.type.weak), values[0]).dtype
+    return next((value for value in values if not value.type.weak), values[0]).dtype
 
 
 def strip_transpose(value: Element) -> tuple[Element, bool]:

@@ -56,7 +56,7 @@ def called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[
     if own is None:
         raise refused(what)
     parameters = inspect.signature(own).parameters
-    if any(one.kind is one.VAR_POSITIONAL for one in parameters.values()):
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters.values()):
         check_options(what, [name for name in kwargs if name not in parameters])
         return own(*args, **kwargs)
     given = {**dict(zip(_parameters(function, own), args, strict=False)), **kwargs}

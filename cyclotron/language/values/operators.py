@@ -121,7 +121,7 @@ def evaluate(op: str, constants: Sequence[complex], dtype: str | None) -> comple
     if dtype is None and op in _PYTHON:
         return _PYTHON[op](*constants)
     first = int(op == "where")
-    values = [one if dtype is None else np.dtype(dtype).type(one) for one in constants[first:]]
+    values = [constant if dtype is None else np.dtype(dtype).type(constant) for constant in constants[first:]]
     with np.errstate(all="ignore"):  # as programs
         value: complex = np.asarray(OPERATORS[op].numpy(*constants[:first], *values)).item()
     return value

@@ -82,7 +82,7 @@ def _range_of_quotient(dividend: ValueRange, divisor: ValueRange) -> ValueRange:
 
 
 def _range_of_bits(op: str, *operands: ValueRange) -> ValueRange:
-    bits = max(end.bit_length() for one in operands for end in one)
+    bits = max(end.bit_length() for operand in operands for end in operand)
     masks = [high for low, high in operands if low >= 0]
     if op == "bit_and" and masks:
         return 0, min(masks)

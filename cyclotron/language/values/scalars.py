@@ -334,9 +334,9 @@ def _on_tiles(op: str, operands: Sequence[Element], span: Span, flags: Sequence[
     first = int(OPERATORS[op].typing == "select")
     values = operands[first:]
     dtype = next(one for one in (*values, *operands) if one.blocked).dtype
-    if not any(one.blocked for one in values):
-        dtype = next((one for one in values if not one.type.weak), values[0]).dtype
-    values = [one if one.blocked or accesses(one) else converted(one, dtype) for one in values]
+    if not any(value.blocked for value in values):
+        dtype = next((value for value in values if not value.type.weak), values[0]).dtype
+    values = [value if value.blocked or accesses(value) else converted(value, dtype) for value in values]
     operands = (*operands[:first], *values)
     check_dtypes(op, operands, span)
     return applied(op, operands, span, flags, ScalarType(result_dtype(op, dtype)))
@@ -410,7 +410,7 @@ def _exact_range(number: Element) -> ValueRange | None:
 def _text(op: str, operands: Sequence[Element]) -> str:
     """The text of a number that indices make, as far as that is short."""
     sign = SIGNS.get(op)
-    texts = [str(one.value) if isinstance(one, Constant) else one.text for one in operands]
+    texts = [str(operand.value) if isinstance(operand, Constant) else operand.text for operand in operands]
     if sign is None or op.startswith("bit") or len(texts) != 2 or not all(texts):
         return ""
     left, right = (f"({text})" if " " in text else text for text in texts)
