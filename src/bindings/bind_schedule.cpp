@@ -37,15 +37,15 @@ void bind_schedule(py::module_& module) {
               Field("count", &PanelCount::count));
   bind_record(module, "Reduction", "A reduction in a tree; of radix 0, in two phases.",
               Field("index", &Tree::index), Field("radix", &Tree::radix));
-  bind_record(module, "Schedule", "The place and time of a kernel's points, and the movements of its tensors.",
-              Field("space_indices", &Schedule::space_indices),
-              Field("time_indices", &Schedule::time_indices), Field("movements", &Schedule::movements),
-              Field("folds", &Schedule::folds), Field("rotations", &Schedule::rotations),
-              Field("reassociations", &Schedule::reassociations), Field("places", &Schedule::places),
-              Field("panel_counts", &Schedule::panel_counts),
-              Field("inward_indices", &Schedule::inward_indices),
-              Field("descending_indices", &Schedule::descending_indices),
-              Field("stage_indices", &Schedule::stage_indices), Field("reductions", &Schedule::reductions));
+  bind_record(
+      module, "Schedule", "The place and time of a kernel's points, and the movements of its tensors.",
+      Field("space_indices", &Schedule::space_indices), Field("time_indices", &Schedule::time_indices),
+      Field("movements", &Schedule::movements), Field("folds", &Schedule::folds),
+      Field("rotations", &Schedule::rotations), Field("reassociations", &Schedule::reassociations),
+      Field("places", &Schedule::places), Field("panel_counts", &Schedule::panel_counts),
+      Field("inward_indices", &Schedule::inward_indices),
+      Field("descending_indices", &Schedule::descending_indices),
+      Field("stage_indices", &Schedule::stage_indices), Field("reductions", &Schedule::reductions));
   module.def(
       "placements",
       [](const recurrence::System& system, const std::vector<std::int64_t>& grid) {
