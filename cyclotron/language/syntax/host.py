@@ -138,8 +138,8 @@ def host_statement(state: RewriteState, node: ast.stmt) -> list[ast.stmt]:
             headline(node),
             "CYC101",
             f"`{state.source.text_of(headline(node))}` in a loop is no equation",
-            "put it into `with cy.ignore():` (only the reference runs it) or `with cy.host():` (it runs"
-            " once, while tracing)",
+            "print values by `cy.debug.print`; put other code into `with cy.ignore():` (only the reference"
+            " runs it) or `with cy.host():` (it runs once, while tracing)",
         )
     for child in ast.iter_child_nodes(node):
         for part in walk(child):

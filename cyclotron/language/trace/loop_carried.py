@@ -298,7 +298,8 @@ def loop_carried(value: Any, *, name: str, is_number: bool = False, in_place: bo
         if not number.types:
             trace.bind({number.scalar: name}, {number.scalar: (None,)}, first)
         return number
-    if not isinstance(value, (SymbolicArray, Element)):
+    of_host = isinstance(value, np.ndarray) and not in_place  # one that changes may have other names
+    if not (of_host or isinstance(value, (SymbolicArray, Element))):
         raise trace_error(
             "CYC111",
             f"`{name}` carries its value from one iteration to the next",

@@ -158,44 +158,47 @@ def _slice(name: str, key: slice, extent: Size) -> tuple[Affine, int, Size]:
     if not isinstance(key.step, Affine) and key.step == 0:
         _refuse(f"a slice of `{name}` has the step 0", "steps are whole numbers other than 0, e.g. `x[::-1]`")
     if not isinstance(extent, Affine) and not any(isinstance(bound, (Affine, Extremum)) for bound in bounds):
-        for bound in bounds:
-            if bound is not None:
-                _refuse_data(name, bound)
-                if not hasattr(type(bound), "__index__"):
-                    raise trace_error(
-                        "CYC103",
-                        f"a slice of `{name}` has the bound or step {bound!r}, a value of type"
-                        f" `{type(bound).__name__}`",
-                        help="write whole numbers, e.g. `x[: n // 2]` instead of `x[: n / 2]`",
-                    )
+        for bound in (one for one in bounds if one is not None):
+            _refuse_data(name, bound)
+            if not hasattr(type(bound), "__index__"):
+                raise trace_error(
+                    "CYC103",
+                    f"a slice of `{name}` has the bound or step {bound!r}, a `{type(bound).__name__}`",
+                    help="write whole numbers, e.g. `x[: n // 2]` instead of `x[: n / 2]`",
+                )
         start, stop, step = key.indices(int(extent))
         return Affine({}, start), step, len(range(start, stop, step))
     step = 1 if key.step is None else key.step
-    if isinstance(step, Affine) or step != 1:
-        raise trace_error(
-            "CYC107",
-            f"a slice of `{name}` has the step {step}, and bounds that depend on the index of a loop",
-            help="write a loop over its elements, e.g. `for i in range(start, stop, step): ...`",
+    if isinstance(step, Affine):
+        _refuse(f"a slice of `{name}` has the step {step}", "write a step that is no index of a loop")
+    end, last = as_form(extent), as_form(extent).plus(Affine({}, -1))
+    low, high, most = (Affine({}, 0), end, end) if step > 0 else (last, Affine({}, -1), last)
+    first = low if key.start is None else _bound(name, key.start, extent, most)
+    stop_form = high if key.stop is None else _bound(name, key.stop, extent, most)
+    return first, step, _steps(name, stop_form.plus(first.times(-1)).times(1 if step > 0 else -1), abs(step))
+
+
+def _steps(name: str, length: Affine, step: int) -> Size:
+    """The number of steps that a length takes, the last one perhaps in part."""
+    if any(factor % step for factor in length.terms.values()):
+        _refuse(
+            f"a slice of `{name}` takes one in {step} of `{length}` elements: how many is not affine",
+            "write a loop over its elements, e.g. `for i in range(start, stop, step): ...`",
         )
-    first = Affine({}, 0) if key.start is None else _bound(name, key.start, extent)
-    stop_form = as_form(extent) if key.stop is None else _bound(name, key.stop, extent)
-    return first, 1, size(stop_form.plus(first.times(-1)))
+    terms = {index: factor // step for index, factor in length.terms.items()}
+    return size(Affine(terms, -(-length.constant // step)))
 
 
-def _bound(name: str, bound: object, extent: Size) -> Affine:
-    """A bound of a slice that lies in the axis wherever the statement runs: NumPy would cut it off."""
+def _bound(name: str, bound: object, extent: Size, most: Affine) -> Affine:
+    """A bound of a slice that is from 0 to `most` wherever the statement runs: NumPy would cut it off."""
     form = subscript_form(name, bound, extent)
-    low, high = form, as_form(extent).plus(form.times(-1))
     for part in active_recorder().region():
-        for outside in (low, high):
-            below = Constraint(outside.times(-1).plus(Affine({}, -1)))
-            if not is_empty((*part, below)):
-                raise trace_error(
-                    "CYC107",
+        for inside in (form, most.plus(form.times(-1))):
+            if not is_empty((*part, Constraint(inside.times(-1).plus(Affine({}, -1))))):
+                _refuse(
                     f"the bound `{form}` of a slice of `{name}` may lie outside of the axis, which has"
                     f" {as_form(extent)} elements",
-                    help="write a bound between 0 and the size wherever the loops run,"
-                    " e.g. `x[: n - k]` for `x[:-k]`",
+                    "write one between 0 and the size wherever the loops run, e.g. `x[: n - k]` for `x[:-k]`",
                 )
     return form
 
