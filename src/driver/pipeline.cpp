@@ -9,6 +9,7 @@
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/program/units.hpp>
 #include <cyclotron/recurrence/early_exit.hpp>
+#include <cyclotron/recurrence/omit_determined.hpp>
 #include <cyclotron/recurrence/verify.hpp>
 
 #include "candidates.hpp"
@@ -65,6 +66,27 @@ std::vector<LostLoop> lost_loops(const recurrence::System& system, const schedul
     add(lost.flag, lost.because ? system.at(system.at(*lost.because).target).user_name() : "",
         lost.bounded_by);
   return result;
+}
+
+/// The indices of loops that may end early, and of those around.
+std::set<std::string> indices_of_exits(const recurrence::System& system) {
+  std::set<std::string> result;
+  for (const auto& exit : recurrence::early_exits(system)) {
+    result.insert(exit.index);
+    for (const auto& [index, offset] : exit.around) result.insert(index);
+  }
+  return result;
+}
+
+/// Without indices that others tell, but for those which the schedule names and those of loops that may end early.
+recurrence::System omit_determined(const recurrence::System& system,
+                                   const std::optional<schedule::Schedule>& schedule) {
+  std::optional<std::set<std::string>> of_exits;
+  return recurrence::omit_determined(system, [&](const std::string& index) {
+    if (schedule && schedule::names_index(*schedule, index)) return true;
+    if (!of_exits) of_exits = indices_of_exits(system);
+    return of_exits->contains(index);
+  });
 }
 
 struct Lowered {
@@ -186,7 +208,7 @@ Compiled compile(const recurrence::System& given, const std::optional<schedule::
   machine::verify_target(machine);
   recurrence::verify(given);
   log.stage("verify recurrences");
-  const auto system = recurrence::copy_results(given);
+  const auto system = omit_determined(recurrence::copy_results(given), schedule);
   if (!(system == given)) recurrence::verify(system);
   log.stage("copy results");
   const auto reordered = reorder(system, schedule.value_or(schedule::Schedule{}), machine, log);

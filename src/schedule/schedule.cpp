@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <numeric>
 #include <set>
 
@@ -457,6 +458,19 @@ std::string last_terms_first(const Schedule& schedule, const std::string& index)
   };
   if (in(schedule.descending_indices)) return "descending";
   return in(schedule.inward_indices) ? "inwards" : "";
+}
+
+bool names_index(const Schedule& schedule, const std::string& index) {
+  const auto text = to_string(schedule);
+  const auto is_letter = [](char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
+  };
+  for (auto at = text.find(index); at != std::string::npos; at = text.find(index, at + 1)) {
+    const auto after = at + index.size();
+    if ((at == 0 || !is_letter(text[at - 1])) && (after == text.size() || !is_letter(text[after])))
+      return true;
+  }
+  return false;
 }
 
 std::string to_string(const Schedule& schedule) {

@@ -86,6 +86,9 @@ struct Schedule {
 /// True where it has no grid, or one whose dimensions are all "0".
 [[nodiscard]] bool is_on_one_pe(const Schedule& schedule);
 
+/// True where any of its parts has the index, in a form too.
+[[nodiscard]] bool names_index(const Schedule& schedule, const std::string& index);
+
 /// The forms of a schedule over the kernel's indices.
 struct Frame {
   std::vector<poly::Affine> space;
