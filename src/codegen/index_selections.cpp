@@ -109,7 +109,7 @@ class ClassIndexer {
         changed_ = true;
         continue;
       }
-      auto found = take_out(nodes[at], variables);
+      auto found = take_out(nodes, at, variables);
       if (!found) continue;
       changed_ = true;
       const std::size_t place = found->goes_before || nodes[at].held.empty() ? at : at + 1;
@@ -276,14 +276,15 @@ class ClassIndexer {
     if (term.overwrites && is_local(where->destination)) {
       if (const auto last = use_of(nodes, where->destination, *chosen)) {
         const auto* either = std::get_if<Compute>(&nodes[*last].instruction.action);
-        const auto* flag = either != nullptr && either->op == Op::where && !either->indexed
-                               ? std::get_if<SlotRef>(&either->operands[0])
-                               : nullptr;
-        if (flag != nullptr && either->operands[1] == Operand(where->destination) &&
-            either->operands[2] == *term.base && *term.base == Operand(either->destination)) {
+        if (either != nullptr && either->op == Op::where && !either->indexed &&
+            either->operands[1] == Operand(where->destination) && either->operands[2] == *term.base) {
+          const auto* base = std::get_if<SlotRef>(&*term.base);
+          const auto flag = flag_of(nodes, either->operands[0], *last);
+          if (flag == Operand(Constant{0}) || (base != nullptr && changes(nodes, *base, *chosen, *last)))
+            return std::nullopt;
           term.nodes.push_back(*last);
           term.destination = either->destination;
-          term.flag = *flag;
+          if (const auto* slot = std::get_if<SlotRef>(&flag)) term.flag = *slot;
         }
       }
     }
@@ -306,6 +307,19 @@ class ClassIndexer {
       return *source;
     }
     return operand;
+  }
+
+  /// The operand that tells an instruction at `at` to overwrite: the same before the loop, if it does not change there.
+  static Operand flag_of(const Nodes& nodes, const Operand& operand, std::size_t at) {
+    const auto* own = std::get_if<SlotRef>(&operand);
+    for (std::size_t n = at; own != nullptr && n-- > 0 && !nodes[n].is_control();) {
+      if (!writes(nodes[n].instruction, own->slot)) continue;
+      const auto* move = std::get_if<Move>(&nodes[n].instruction.action);
+      const auto* constant = move != nullptr ? std::get_if<Constant>(&move->source) : nullptr;
+      if (constant != nullptr && move->destination == *own) return *constant;
+      break;
+    }
+    return moved_from(nodes, operand, at);
   }
 
   [[nodiscard]] bool is_local(const SlotRef& reference) const {
@@ -370,14 +384,17 @@ class ClassIndexer {
     bool goes_before = false;      ///< The loop, which may need the sums.
   };
   /// The terms of a loop as one instruction, which then is no longer in it.
-  std::optional<Taken> take_out(Node& node, std::size_t variable) {
+  std::optional<Taken> take_out(Nodes& nodes, std::size_t place, std::size_t variable) {
+    auto& node = nodes[place];
     const auto* loop = std::get_if<Loop>(&node.instruction.action);
     if (!is_simple(loop) || std::ranges::any_of(node.held, [](const Node& held) {
           return held.is_control() || std::holds_alternative<program::Exit>(held.instruction.action);
         }))
       return std::nullopt;
     for (std::size_t at = 0; at < node.held.size(); ++at) {
-      const auto term = term_at(node.held, at);
+      auto term = term_at(node.held, at);
+      if (term && term->flag && depends_on(*term->flag, variable))
+        term->flag = filled_with(nodes, place, *term->flag, variable).value_or(*term->flag);
       const bool gathers = term && is_apart(node.held, *term, variable);
       if (!gathers && !(term && may_scatter(node.held, *term, variable))) continue;
       const auto& first = loop->lower[0].numerator;
@@ -411,6 +428,35 @@ class ClassIndexer {
         compute.indexed->number = std::get<Compute>(number->instruction.action).destination;
       }
       return Taken{{{std::move(compute), span}}, std::move(number), goes_before};
+    }
+    return std::nullopt;
+  }
+
+  /// The value with which a loop before the one at `place` has filled the elements that this one reads, if they are all the same and
+  /// still are that.
+  static std::optional<SlotRef> filled_with(const Nodes& nodes, std::size_t place, const SlotRef& element,
+                                            std::size_t variable) {
+    if (writes_inside(nodes[place], element.slot)) return std::nullopt;
+    for (auto n = place; n-- > 0;) {
+      if (!writes_inside(nodes[n], element.slot)) continue;
+      const auto* fill = std::get_if<Loop>(&nodes[n].instruction.action);
+      const auto& own = std::get<Loop>(nodes[place].instruction.action);
+      if (!is_simple(fill) || difference(own.lower[0].numerator, fill->lower[0].numerator).value_or(-1) < 0 ||
+          difference(fill->upper[0].numerator, own.upper[0].numerator).value_or(-1) < 0)
+        return std::nullopt;
+      std::optional<SlotRef> result;
+      for (const auto& held : nodes[n].held) {
+        if (!writes_inside(held, element.slot)) continue;
+        const auto* move = std::get_if<Move>(&held.instruction.action);
+        const auto* source = move != nullptr ? std::get_if<SlotRef>(&move->source) : nullptr;
+        if (result || source == nullptr || move->destination != element || depends_on(*source, variable))
+          return std::nullopt;
+        result = *source;
+      }
+      const auto stays = [&](const Node& node) { return !result || !writes_inside(node, result->slot); };
+      const auto first = nodes.begin() + static_cast<std::ptrdiff_t>(n);
+      return std::all_of(first, nodes.begin() + static_cast<std::ptrdiff_t>(place) + 1, stays) ? result
+                                                                                               : std::nullopt;
     }
     return std::nullopt;
   }
@@ -469,7 +515,7 @@ class ClassIndexer {
         coefficient(to.index, variable) == 0 || to.wrap.modulus != 0 ||
         (value != nullptr && depends_on(*value, variable)))
       return false;
-    if (term.flag && depends_on(*term.flag, variable)) return false;
+    if (term.flag && (depends_on(*term.flag, variable) || term.flag->slot == to.slot)) return false;
     const auto base = base_of(term);
     const auto* from = std::get_if<SlotRef>(&base);
     if (!term.in_place() && from != nullptr && from->slot == to.slot) return false;

@@ -171,6 +171,7 @@ TermId TermTable::literal(Op op, Flags flags, std::span<const TermId> given) {
   // A choice with a flag of a choice by a number is one by both.
   if (op == Op::where && is_apply(given[1], Op::where) && nodes_[given[1]].parts[2] == given[2] &&
       is_apply(nodes_[given[1]].parts[0], Op::equal)) {
+    if (given[0] == constant({1, 0, 0})) return given[1];
     const Node inner = nodes_[given[1]];
     const TermId both = literal(Op::logical_and, 0, std::array{given[0], inner.parts[0]});
     return literal(op, flags, std::array{both, inner.parts[1], given[2]});

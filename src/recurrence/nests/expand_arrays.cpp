@@ -81,7 +81,68 @@ class Expansion {
   }
 
   /// Nor do statements that assign what others did.
-  [[nodiscard]] bool hands_on(std::size_t s) const { return !strided_[s] && writes_.hands_on(s); }
+  [[nodiscard]] bool hands_on(std::size_t s) const { return through_[s]; }
+
+  /// The number of loops around both statements.
+  [[nodiscard]] std::size_t common_loops(std::size_t s, std::size_t other) const {
+    const auto &one = nest_.positions[s].text, &two = nest_.positions[other].text;
+    const auto common = static_cast<std::size_t>(std::ranges::mismatch(one, two).in1 - one.begin());
+    return std::min({common, one.size() - 1, two.size() - 1});
+  }
+
+  /// True where what a statement copies is assigned again and again, in a loop after it that reads the copy or is before
+  /// what does: there would be as many values of it as iterations.
+  [[nodiscard]] bool outlives_source(std::size_t s) const {
+    return std::ranges::any_of(reads_[s].front().sources, [&](const Source& source) {
+      const auto writer = source.statement, around = common_loops(s, writer);
+      const auto follows = [&](std::size_t later, std::size_t earlier) {
+        const auto common = common_loops(later, earlier);
+        return common > around || (common == around && nest_.positions[later].text[around] >
+                                                           nest_.positions[earlier].text[around]);
+      };
+      const auto reads_copy = [&](const Read& read) {
+        return std::ranges::find(read.sources, s, &Source::statement) != read.sources.end();
+      };
+      for (std::size_t reader = 0; reader < reads_.size(); ++reader) {
+        if (follows(reader, writer) && std::ranges::any_of(reads_[reader], reads_copy))
+          return follows(writer, s) && repeats(writer, around) && assigns_again(s, writer, around);
+      }
+      return false;
+    });
+  }
+
+  /// True where no subscript of what a statement assigns names one of the loops around it but the first: it assigns the same
+  /// elements in all iterations of that.
+  [[nodiscard]] bool repeats(std::size_t s, std::size_t first) const {
+    const auto& equation = at(s);
+    for (auto v = first; v < equation.indices.size(); ++v) {
+      const auto names = [&](const Affine& form) {
+        return v < form.coefficients.size() && form.coefficients[v] != 0;
+      };
+      if (std::ranges::none_of(equation.index, names)) return true;
+    }
+    return false;
+  }
+
+  /// True where a statement writes, in the same iteration of the loops around both, an element that another has copied.
+  [[nodiscard]] bool assigns_again(std::size_t copy, std::size_t writer, std::size_t around) const {
+    const auto own = at(copy).indices.size(), total = own + at(writer).indices.size();
+    std::vector<poly::Affine> here, there;
+    for (std::size_t v = 0; v < total; ++v) (v < own ? here : there).push_back(poly::variable(total, v));
+    const auto& access = std::get<Access>(nest_.system.at(at(copy).expr).node);
+    std::vector<poly::Constraint> same;
+    for (std::size_t v = 0; v < around; ++v) same.push_back({here[v] - there[v], true});
+    for (std::size_t d = 0; d < access.index.size(); ++d) {
+      same.push_back({poly::substitute(to_poly(access.index[d], own), here, total) -
+                          poly::substitute(to_poly(at(writer).index[d], total - own), there, total),
+                      true});
+    }
+    return !writes_.domain(copy)
+                .preimage(here, total)
+                .intersect(writes_.domain(writer).preimage(there, total))
+                .intersect(same)
+                .is_empty();
+  }
 
   [[nodiscard]] std::vector<bool> find_copies() const {
     std::vector<bool> copies;
@@ -111,9 +172,9 @@ class Expansion {
           strided_[source.statement] = strided_[source.statement] || source.divisor > 1;
       }
     }
-    std::vector<bool> through;
-    for (std::size_t s = 0; s < count; ++s) through.push_back(hands_on(s));
-    detail::LastWrites::read_through(reads_, through);
+    for (std::size_t s = 0; s < count; ++s)
+      through_.push_back(!strided_[s] && writes_.hands_on(s) && !outlives_source(s));
+    detail::LastWrites::read_through(reads_, through_);
     while (!todo.empty()) {
       const auto s = todo.back();
       todo.pop_back();
@@ -501,6 +562,7 @@ class Expansion {
   detail::LastWrites writes_;
   std::vector<std::vector<Read>> reads_;  ///< Of each statement.
   std::vector<bool> strided_;    ///< Of each statement: whether others read what it makes at another stride.
+  std::vector<bool> through_;    ///< Of each statement: whether others read through it what it copies.
   std::vector<poly::Set> last_;  ///< Of each statement: where it makes an output's last values.
   std::vector<bool> live_;
   detail::Embedding embedding_;
