@@ -426,7 +426,7 @@ Owned<isl_ast_node> loop_tree(isl_union_map* schedule, isl_set* known, isl_union
   return Owned<isl_ast_node>(isl_ast_build_node_from_schedule_map(build, isl_union_map_copy(schedule)));
 }
 
-Node nest_of(const std::vector<Set>& statements, const Set& region, std::size_t times) {
+Node isl_nest(const std::vector<Set>& statements, const Set& region, std::size_t times) {
   const Context& context = region.context();
   const auto parameters = region.dimensions();
   if (statements.empty()) return {};
@@ -457,6 +457,224 @@ Node nest_of(const std::vector<Set>& statements, const Set& region, std::size_t 
   Node result = reader.read(tree.get());
   reader.require_loops();
   return result;
+}
+
+Node nest_of(const std::vector<Set>& statements, const Set& region, std::size_t times);
+
+/// Makes the nest of many statements coordinate by coordinate: isl orders each two of them in each piece of each coordinate.
+/// Their points in the first coordinate alone are often the same, and within a piece of that most are boxes.
+class FirstCoordinate {
+ public:
+  FirstCoordinate(const std::vector<Set>& statements, const Set& region, std::size_t times)
+      : statements_(statements), region_(region), times_(times), parameters_(region.dimensions()) {}
+
+  /// None where isl finds no pieces that follow each other, whatever the parameters are.
+  [[nodiscard]] std::optional<Node> nest() {
+    if (times_ < 2) return std::nullopt;
+    std::vector<Set> firsts;
+    for (const auto& domain : statements_) {
+      const Set first(region_.context(), outermost(domain, parameters_ + 1).release());
+      const auto known = std::ranges::find(firsts, first);
+      alike_.push_back(static_cast<std::size_t>(known - firsts.begin()));
+      if (known == firsts.end()) firsts.push_back(first);
+    }
+    if (2 * firsts.size() > statements_.size()) return std::nullopt;
+    auto outer = isl_nest(firsts, region_, 1);
+    if (!add_pieces(outer, region_) || !follow_each_other()) return std::nullopt;
+    return replaced(outer);
+  }
+
+ private:
+  /// Values of the first coordinate, the parameters for which it has them, and the statements that run at each of them.
+  struct Piece {
+    Affine low, high;
+    Set parameters;
+    std::vector<bool> runs;
+    [[nodiscard]] bool is_one() const { return low == high; }
+  };
+
+  /// A form over the parameters alone.
+  [[nodiscard]] Affine of_parameters(Affine form) const {
+    form.coefficients.resize(parameters_);
+    return form;
+  }
+  [[nodiscard]] bool is_of_parameters(const Affine& form) const {
+    return std::all_of(form.coefficients.begin() + static_cast<std::ptrdiff_t>(parameters_),
+                       form.coefficients.end(), [](auto factor) { return factor == 0; });
+  }
+
+  /// The parameters for which a guard of parameters alone lets through; else none.
+  [[nodiscard]] std::optional<Set> guarded(const Node& guard, const Set& known) const {
+    auto result = Set::empty(known.context(), parameters_);
+    for (auto all : guard.condition) {
+      for (auto& constraint : all.constraints) {
+        if (!is_of_parameters(constraint.form)) return std::nullopt;
+        constraint.form = of_parameters(std::move(constraint.form));
+      }
+      if (!all.divisible.empty()) return std::nullopt;
+      result = result.unite(known.intersect(all.constraints));
+    }
+    return result;
+  }
+
+  /// The pieces of a nest in one coordinate, in order; its loops and visits get the numbers of theirs.
+  bool add_pieces(Node& node, const Set& known) {
+    const auto add_all = [&](const Set& parameters) {
+      return std::ranges::all_of(node.children, [&](Node& child) { return add_pieces(child, parameters); });
+    };
+    if (node.kind == Node::Kind::block) return add_all(known);
+    if (node.kind == Node::Kind::guard) {
+      const auto parameters = guarded(node, known);
+      return parameters && add_all(*parameters);
+    }
+    if (node.kind == Node::Kind::visit) {
+      const auto& at = node.time.front();
+      const bool goes_on = !pieces_.empty() && pieces_.back().is_one() && pieces_.back().low == at;
+      if (goes_on && !(pieces_.back().parameters == known)) return false;
+      if (!goes_on) pieces_.push_back({at, at, known, std::vector(statements_.size(), false)});
+      if (!is_of_parameters(at) || !add_statements(node)) return false;
+      node.statement = pieces_.size() - 1;
+      return true;
+    }
+    if (node.step != 1 || node.lower.size() != 1 || node.upper.size() != 1 || node.lower[0].divisor != 1 ||
+        node.upper[0].divisor != 1)
+      return false;
+    pieces_.push_back(
+        {node.lower[0].form, node.upper[0].form, known, std::vector(statements_.size(), false)});
+    node.statement = pieces_.size() - 1;
+    return std::ranges::all_of(node.children, [&](const Node& child) { return add_statements(child); });
+  }
+
+  bool add_statements(const Node& node) {
+    if (node.kind == Node::Kind::block)
+      return std::ranges::all_of(node.children, [&](const Node& child) { return add_statements(child); });
+    if (node.kind != Node::Kind::visit) return false;
+    auto& piece = pieces_.back();
+    const auto counter = variable(node.time.front().coefficients.size(), parameters_);
+    if (node.time.front() != (piece.is_one() ? piece.low : counter)) return false;
+    for (std::size_t s = 0; s < statements_.size(); ++s) {
+      if (alike_[s] == node.statement) piece.runs[s] = true;
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool follow_each_other() const {
+    const auto one = constant(parameters_, 1);
+    for (std::size_t n = 0; n < pieces_.size(); ++n) {
+      const auto low = of_parameters(pieces_[n].low);
+      for (std::size_t before = 0; before < n; ++before) {
+        const auto gap = low - of_parameters(pieces_[before].high) - one;
+        const auto both = pieces_[n].parameters.intersect(pieces_[before].parameters);
+        if (!both.satisfies({gap, false})) return false;
+      }
+    }
+    return true;
+  }
+
+  /// A nest in one coordinate with the loops of each piece instead of its visits.
+  [[nodiscard]] Node replaced(const Node& outer) const {
+    std::size_t next = 0;
+    return replaced(outer, next).value_or(Node{});
+  }
+  /// None for a visit of a piece that has its loops already.
+  std::optional<Node> replaced(const Node& node, std::size_t& next) const {
+    if (node.kind == Node::Kind::loop || node.kind == Node::Kind::visit) {
+      if (node.statement < next) return std::nullopt;
+      return inner(pieces_[next++]);
+    }
+    Node result = node;
+    result.children.clear();
+    for (const auto& child : node.children) {
+      if (auto one = replaced(child, next)) result.children.push_back(std::move(*one));
+    }
+    widen(result);
+    return result;
+  }
+
+  /// The loops of a piece: in the other coordinates, of the statements that run there.
+  [[nodiscard]] Node inner(const Piece& piece) const {
+    const auto rest = times_ - 1, own = parameters_ + (piece.is_one() ? 0 : 1);
+    std::vector<Affine> place;  // of the coordinates; the first is a form of the parameters, or one of them
+    for (std::size_t c = 0; c < parameters_ + times_; ++c) {
+      if (piece.is_one() && c == parameters_) {
+        place.push_back(of_parameters(piece.low));
+        place.back().coefficients.resize(own + rest, 0);
+      } else {
+        place.push_back(variable(own + rest, piece.is_one() && c > parameters_ ? c - 1 : c));
+      }
+    }
+    auto known = piece.parameters;
+    if (!piece.is_one()) {
+      auto low = of_parameters(piece.low), high = of_parameters(piece.high);
+      for (auto* form : {&low, &high}) form->coefficients.push_back(0);
+      const auto counter = variable(own, parameters_);
+      known = with_times(known, 1).intersect({{counter - low, false}, {high - counter, false}});
+    }
+    std::vector<Set> domains;
+    std::vector<std::size_t> numbers;
+    const auto context = with_times(known, rest);
+    for (std::size_t s = 0; s < statements_.size(); ++s) {
+      if (!piece.runs[s]) continue;
+      const auto domain = statements_[s].preimage(place, own + rest);
+      if (domain.intersect(context).is_empty()) continue;
+      domains.push_back(domain.gist(context));
+      numbers.push_back(s);
+    }
+    const detail::NestMaker other = [&](const std::vector<Set>& some, std::size_t times) {
+      return nest_of(some, mentioned(known, some), times);
+    };
+    const auto boxes = detail::box_nest(domains, known, rest, other);
+    auto body = boxes ? boxes->node : other(domains, rest);
+    move_in(body, numbers, piece);
+    if (piece.is_one()) return body;
+    Node result;
+    result.kind = Node::Kind::loop;
+    result.lower.push_back({piece.low});
+    result.upper.push_back({piece.high});
+    widen(result);
+    result.children.push_back(std::move(body));
+    return result;
+  }
+
+  void widen(Affine& form) const { form.coefficients.resize(parameters_ + loop_variables(times_), 0); }
+
+  /// Has a node's forms name the loops of all coordinates.
+  void widen(Node& node) const {
+    for (auto* bounds : {&node.lower, &node.upper}) {
+      for (auto& bound : *bounds) widen(bound.form);
+    }
+    for (auto& all : node.condition) {
+      for (auto& constraint : all.constraints) widen(constraint.form);
+      for (auto& [form, modulus] : all.divisible) widen(form);
+    }
+    for (auto& form : node.time) widen(form);
+  }
+
+  void move_in(Node& node, const std::vector<std::size_t>& numbers, const Piece& piece) const {
+    if (node.kind == Node::Kind::visit) {
+      const auto counter = variable(parameters_ + loop_variables(times_), parameters_);
+      node.time.insert(node.time.begin(), piece.is_one() ? piece.low : counter);
+      node.statement = numbers[node.statement];
+    }
+    widen(node);
+    for (auto& child : node.children) move_in(child, numbers, piece);
+  }
+
+  const std::vector<Set>& statements_;
+  const Set& region_;
+  std::size_t times_, parameters_;
+  std::vector<std::size_t> alike_;  ///< Of each statement: which points it has in the first coordinate.
+  std::vector<Piece> pieces_;
+};
+
+/// Statements that isl orders about as soon in all coordinates as in one after the other.
+constexpr std::size_t few_statements = 12;
+
+Node nest_of(const std::vector<Set>& statements, const Set& region, std::size_t times) {
+  if (statements.size() > few_statements) {
+    if (auto nest = FirstCoordinate(statements, region, times).nest()) return std::move(*nest);
+  }
+  return isl_nest(statements, region, times);
 }
 
 /// The nest without what never runs where `known` holds of parameters and loop variables.
