@@ -42,6 +42,8 @@ class CandidateSearch {
   [[nodiscard]] bool lacked_effort() const { return lacked_effort_; }
   /// True where links were missing for some of them.
   [[nodiscard]] bool is_far() const { return is_far_; }
+  /// True where they were, or values came late or overtook each other: on long ways they may come in time.
+  [[nodiscard]] bool may_route() const { return may_route_; }
 
  private:
   [[nodiscard]] Expected<Compiled, Refusal> try_ways(const schedule::Schedule& schedule, Limits limits,
@@ -53,8 +55,8 @@ class CandidateSearch {
   std::size_t tried_ = 0;
   bool refused_ = false;
   bool lacked_effort_ = false;
-  bool is_far_ = false;     ///< Links were missing for some candidate of the last schedule.
-  bool may_route_ = false;  ///< Or values came late, or overtook each other.
+  bool is_far_ = false;  ///< Links were missing for some candidate of the last schedule.
+  bool may_route_ = false;
 };
 
 }  // namespace cyclotron::driver

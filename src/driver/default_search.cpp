@@ -30,6 +30,8 @@ namespace {
 /// Candidates that are compiled to find a better placement than the first: so many in about 0.2 s of kernels of one
 /// equation, divided by what makes their analysis slow; and at least and most so many.
 constexpr std::size_t candidates_of_one = 600, least_candidates = 4, most_candidates = 24;
+/// Of kernels that cost so little, placements for which values come late are tried with values on long ways, too.
+constexpr std::size_t small_kernel = candidates_of_one / most_candidates;
 /// At most so many where even one PE takes long to analyse.
 constexpr std::size_t least_candidates_of_long = 2;
 /// A kernel whose candidates cost so much, and that takes so few cycles, gains less by a search than that takes: in
@@ -87,7 +89,7 @@ constexpr double by_chance = 1.35;
 /// The same operations where reductions of a placement that compiles have another order, which is as legal: some tenths
 /// of a second; and for so many placements.
 constexpr unsigned long most_operations_reordered = 20'000'000;
-constexpr std::size_t most_reordered = 2;
+constexpr std::size_t most_reordered = 3;
 /// So many placements that deal values out in turn are tried, of kernels that are not long.
 constexpr std::size_t most_dealt = 2;
 
@@ -218,8 +220,8 @@ class DefaultSearch {
     if (is_worth_it(best_time())) {
       try_rest();
       try_routes();
-      try_reordered();
       try_swapped();
+      try_reordered();
       if (cost_ < long_kernel) try_dealt();
       try_long();
     } else {
@@ -410,7 +412,8 @@ class DefaultSearch {
           is_promising(placement) || (cost_ < costly_kernel && !choices_.empty() && is_by_chance(placement));
       if (!is_far(placement) || tried_.contains(key(placement, true)) || too_long(placement) || !may_be ||
           is_part_refused(placement, true) ||
-          (is_very_long_ && !choices_.empty() && placement.cycles * far_faster >= best_time()))
+          (cost_ >= long_kernel && !choices_.empty() &&
+           hope(placement) * (is_very_long_ ? far_faster : much_faster) >= best_time()))
         continue;
       ++tried;
       const auto before = choices_.size();
@@ -513,7 +516,8 @@ class DefaultSearch {
       auto compiled = search.run(placement.schedule, limits);
       if (!compiled && search.lacked_effort()) tried_.erase(key(placement, routed));
       if (!compiled) note_lack(placement, routed, search);
-      if (!compiled && search.is_far()) far_.insert(key(placement));
+      if (!compiled && (search.is_far() || (cost_ <= small_kernel && search.may_route())))
+        far_.insert(key(placement));
       const auto obstacle = compiled ? std::nullopt : std::optional(compiled.error().obstacle());
       keep(placement, **variant, std::move(compiled), routed);
       return obstacle;
@@ -549,11 +553,13 @@ class DefaultSearch {
   /// Reductions in another order, where that is the fastest as far as times and estimates tell.
   void try_reordered() {
     const poly::EffortLimit limit(most_operations_reordered);
-    const auto worth = is_very_long_ ? far_faster : cost_ >= long_kernel ? much_faster : 1;
     for (const auto& [cycles, other, routed] :
          hopes(placements_.reordered) | std::views::take(most_reordered)) {
-      if (cycles * worth >= best_time()) break;
-      try_order(*other, orders(), routed);
+      const auto& schedule = other->schedule;
+      const bool from_both_ends = !schedule.reductions.empty() && !schedule.inward_indices.empty();
+      const bool is_long = cost_ >= (from_both_ends ? costly_kernel : long_kernel);
+      const auto worth = is_very_long_ ? far_faster : is_long ? much_faster : 1;
+      if (cycles * worth < best_time()) try_order(*other, orders(), routed);
     }
   }
 
@@ -602,7 +608,9 @@ class DefaultSearch {
                        : cost_ < long_kernel   ? worth_tenths
                                                : far_faster;
     const auto gain = best_time() / hope(best->placement);
-    const auto operations = on_one_pe || gain >= many_times ? most_operations_of_long : most_operations_again;
+    const auto operations = gain >= hopeless                  ? most_operations_of_very_long
+                            : on_one_pe || gain >= many_times ? most_operations_of_long
+                                                              : most_operations_again;
     if (gain <= worth || (best->routed && operations <= most_operations_of_routes)) return;
     const poly::EffortBudget budget(operations);
     try_order(schedule::Placement(best->placement), orders(), best->routed);
@@ -754,7 +762,7 @@ class DefaultSearch {
   std::map<Order, Variant> variants_;
   std::set<Key>
       tried_;  ///< Space, the order of reductions, indices dealt out, whether PEs load tables, and with routes.
-  std::set<Key> far_;  ///< Of these, those for which links were missing.
+  std::set<Key> far_;  ///< Of these, those that may compile with values on long ways.
   std::vector<Choice> choices_;
   bool has_one_pe_ = false;    ///< First.
   bool is_very_long_ = false;  ///< One PE takes more than that first try may.

@@ -330,6 +330,11 @@ std::optional<std::int64_t> Set::maximum(std::size_t coordinate) const {
   return take_bound(context_, isl_set_max_val(set_, coordinate_aff.get()));
 }
 
+std::int64_t Set::step(std::size_t coordinate) const {
+  return std::max<std::int64_t>(take_int(context_, isl_set_get_stride(set_, static_cast<int>(coordinate))),
+                                1);
+}
+
 std::optional<Affine> Set::equality_for(std::size_t target) const {
   const Set hull(context_, isl_set_from_basic_set(isl_set_affine_hull(copy())));
   const auto pieces = hull.conjunctions();

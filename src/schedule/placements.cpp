@@ -43,14 +43,45 @@ constexpr double operators_of_selection = 3;
 /// Elements that all PEs load of a table, each for itself: what the simulator has room for.
 constexpr double most_copies = 1 << 20;
 
-/// A loop around an operation, how many values its index has there, and from which on.
+/// The values that an index has for one of another's.
+struct Share {
+  double most = 1, mean = 1;
+  bool operator==(const Share&) const = default;
+};
+
+/// A loop around an operation, how many values its index has there, from which on, and in which steps.
 struct Loop {
   std::size_t index = 0;
   double extent = 1;
   double first = 0;
-  std::set<std::size_t> fixed_with{};  ///< The indices which a value of this one tells, and which tell it.
+  double step = 1;
+  std::map<std::size_t, Share> within{};  ///< By the other index, of those that bound it.
+  [[nodiscard]] double last() const { return first + (extent - 1) * step; }
   bool operator==(const Loop&) const = default;
 };
+
+/// The values that a coordinate has in a set.
+Loop loop_of(const poly::Set& points, std::size_t coordinate) {
+  const auto low = points.minimum(coordinate).value_or(0), high = points.maximum(coordinate).value_or(0);
+  const auto step = high > low ? points.step(coordinate) : 1;
+  return {.extent = static_cast<double>(std::max<std::int64_t>((high - low) / step + 1, 1)),
+          .first = static_cast<double>(low),
+          .step = static_cast<double>(step)};
+}
+
+/// Shares of the second of two coordinates in the values of the first, by three of these: exact where bounds are straight.
+Share share_of(const poly::Set& both, const Loop& other) {
+  const auto at = [&](double place) {
+    const auto value = other.first + std::floor(place * (other.extent - 1)) * other.step;
+    auto form = poly::variable(2, 0);
+    form.constant = -static_cast<std::int64_t>(value);
+    const auto there = both.intersect(poly::Constraint{std::move(form), true});
+    return there.is_empty() ? 0 : loop_of(there, 1).extent;
+  };
+  const double first = at(0), middle = at(0.5), last = at(1);
+  const auto most = std::max({first, middle, last, 1.0});
+  return {most, std::clamp((first + 4 * middle + last) / 6, 1.0, most)};
+}
 
 /// The choice of an element of a table by its number: `value == j ? x[j] : 0` for each j. A PE that has the table finds it
 /// by its address, which takes no more for a longer one.
@@ -160,23 +191,30 @@ class EquationCost {
   [[nodiscard]] std::vector<Loop> loops_of(const recurrence::Scope& scope) const {
     std::vector<Loop> result;
     for (std::size_t v = 0; v < scope.names.size(); ++v) {
-      const auto index = std::ranges::find(names_, scope.names[v]) - names_.begin();
-      const auto low = scope.points.minimum(v).value_or(0), high = scope.points.maximum(v).value_or(0);
-      result.push_back({static_cast<std::size_t>(index),
-                        static_cast<double>(std::max<std::int64_t>(high - low + 1, 1)),
-                        static_cast<double>(low)});
+      result.push_back(loop_of(scope.points, v));
+      result.back().index =
+          static_cast<std::size_t>(std::ranges::find(names_, scope.names[v]) - names_.begin());
     }
-    for (std::size_t v = 0; v < result.size(); ++v) {
-      if (result[v].extent == 1) continue;
-      const auto value = scope.points.equality_for(v);
-      if (!value) continue;
-      std::vector<std::size_t> others;
-      for (std::size_t u = 0; u < result.size(); ++u) {
-        if (value->coefficients[u] != 0) others.push_back(u);
+    for (const auto& [u, v] : bounding(scope.points)) {
+      if (result[u].extent == 1 || result[v].extent == 1) continue;
+      result[u].within[result[v].index] = share_of(scope.points.project({v, u}), result[v]);
+      result[v].within[result[u].index] = share_of(scope.points.project({u, v}), result[u]);
+    }
+    return result;
+  }
+
+  /// The pairs of coordinates that a constraint bounds together.
+  [[nodiscard]] static std::set<std::pair<std::size_t, std::size_t>> bounding(const poly::Set& points) {
+    std::set<std::pair<std::size_t, std::size_t>> result;
+    for (const auto& part : points.conjunctions().value_or(std::vector<poly::Conjunction>())) {
+      for (const auto& constraint : part.constraints) {
+        const auto& factors = constraint.form.coefficients;
+        for (std::size_t v = 0; v < factors.size(); ++v) {
+          for (std::size_t u = 0; u < v; ++u) {
+            if (factors[u] != 0 && factors[v] != 0) result.emplace(u, v);
+          }
+        }
       }
-      if (others.size() != 1 || std::abs(value->coefficients[others[0]]) != 1) continue;
-      result[v].fixed_with.insert(result[others[0]].index);
-      result[others[0]].fixed_with.insert(result[v].index);
     }
     return result;
   }
@@ -382,7 +420,7 @@ class Estimates {
     for (const auto* loop : loops) firsts_[loop->index] = std::min(firsts_[loop->index], loop->first);
     for (const auto* loop : loops) {
       auto& extent = extents_[loop->index];
-      extent = std::max(extent, loop->first + loop->extent - firsts_[loop->index]);
+      extent = std::max(extent, loop->last() + 1 - firsts_[loop->index]);
     }
     std::vector<bool> varies(names_.size());
     for (const auto* loop : loops) varies[loop->index] = varies[loop->index] || loop->extent > 1;
@@ -431,33 +469,8 @@ class Estimates {
               std::ranges::all_of(selection.moving, [&](std::size_t n) { return parts[n] == 0; }));
     };
     for (const auto& work : cost_.works) {
-      double cycles = work.cycles;
       const bool by_address = work.selection && is_found(*work.selection);
-      std::map<std::size_t, std::pair<double, double>> where;
-      std::set<std::size_t> counted;
-      for (const auto& loop : work.loops) {
-        const auto pes = parts[loop.index], block = blocks[loop.index];
-        const bool is_found_along =
-            by_address && std::ranges::find(work.selection->along, loop.index) != work.selection->along.end();
-        const bool in_turn = pes == 0 || sequential_.whole.contains(names_[loop.index]);
-        const auto each = in_turn      ? loop.extent
-                          : block == 0 ? std::ceil(loop.extent / pes)
-                                       : std::min(loop.extent, block);
-        const bool is_skipped = pes == 0 && cost_.bounded.contains(loop.index);
-        if (!is_found_along && spread.is_new(loop, counted))
-          cycles *= is_skipped ? std::max(each / expected_of_bounded, 1.0) : each;
-        counted.insert(loop.index);
-        if (pes == 0) continue;
-        const auto first = loop.first - firsts_[loop.index], last = first + loop.extent - 1;
-        if (block > 0)
-          where[loop.index] = {std::floor(first / block), std::floor(last / block)};
-        else if (loop.extent < pes && std::fmod(first, pes) <= std::fmod(last, pes))
-          where[loop.index] = {std::fmod(first, pes), std::fmod(last, pes)};
-      }
-      Box box;
-      for (std::size_t n = 0; n < names_.size(); ++n) {
-        if (parts[n] > 0) box.push_back(where.contains(n) ? where[n] : std::pair(0.0, parts[n] - 1));
-      }
+      const auto [box, cycles] = load_of(work, by_address, spread);
       loads[box] += cycles;
     }
     result.cycles = most_of_one_pe({loads.begin(), loads.end()}, 0, most_comparisons);
@@ -472,7 +485,7 @@ class Estimates {
       result.least += cycles;
       std::set<std::size_t> counted{way.along.index};
       for (const auto& loop : way.around) {
-        if (spread.is_new(loop, counted) && parts[loop.index] == 0) cycles *= loop.extent;
+        if (parts[loop.index] == 0) cycles *= spread.within(loop, loop.extent, counted);
         counted.insert(loop.index);
       }
       result.cycles += cycles;
@@ -535,24 +548,36 @@ class Estimates {
     return result;
   }
 
-  /// The placement with its reductions in the order that suits the grid, where they may have any and are shorter so: those
-  /// of the terms of a PE first, then of these; or from both ends, where a PE has one term.
-  [[nodiscard]] std::optional<Placement> reordered(const Placement& placement) const {
+  /// The placement with its reductions in the orders that suit the grid, where they may have any and are shorter so: those
+  /// of the terms of a PE first, then of these, in turn or from both ends; or from both ends, where a PE has one term.
+  [[nodiscard]] std::vector<Placement> reordered(const Placement& placement) const {
     auto schedule = placement.schedule;
+    std::vector<std::string> of_pes;
     for (std::size_t d = 0; d < schedule.space_indices.size(); ++d) {
       const auto& index = schedule.space_indices[d];
       if (!in_any_order_.contains(index)) continue;
       const auto n = static_cast<std::size_t>(std::ranges::find(names_, index) - names_.begin());
-      if (d < grid_.size() && grid_[d] > 1 && extents_[n] > static_cast<double>(grid_[d]))
+      if (d < grid_.size() && grid_[d] > 1 && extents_[n] > static_cast<double>(grid_[d])) {
         schedule.reductions.push_back({index, grid_[d]});
-      else
+        of_pes.push_back(index);
+      } else {
         schedule.inward_indices.push_back(index);
+      }
     }
-    if (schedule.inward_indices.empty() && schedule.reductions.empty()) return std::nullopt;
+    if (schedule.inward_indices.empty() && schedule.reductions.empty()) return {};
     std::ranges::sort(schedule.inward_indices);
     std::ranges::sort(schedule.reductions, {}, &recurrence::Tree::index);
-    auto result = of(std::move(schedule));
-    return result.cycles * much_shorter < placement.cycles ? std::optional(std::move(result)) : std::nullopt;
+    std::vector<Placement> result;
+    const auto add = [&](Schedule other, double limit) {
+      auto one = of(std::move(other));
+      if (one.cycles * much_shorter < limit) result.push_back(std::move(one));
+    };
+    add(schedule, placement.cycles);
+    if (of_pes.empty() || result.empty()) return result;
+    std::ranges::copy(of_pes, std::back_inserter(schedule.inward_indices));
+    std::ranges::sort(schedule.inward_indices);
+    add(std::move(schedule), result.front().cycles);
+    return result;
   }
 
  private:
@@ -562,13 +587,60 @@ class Estimates {
     std::vector<double> blocks;  ///< Neighbouring values in each, 0: they are dealt out in turn.
     std::set<std::size_t> inwards, in_blocks;
 
-    /// True where a loop counts beside others: neither these tell its value nor one in space.
-    [[nodiscard]] bool is_new(const Loop& loop, const std::set<std::size_t>& counted) const {
-      return std::ranges::none_of(loop.fixed_with, [&](std::size_t other) {
-        return counted.contains(other) || (parts[loop.index] == 0 && parts[other] > 0);
-      });
+    /// Of so many values of a loop those for one of each that counts, and for those of a PE where it runs in turn.
+    [[nodiscard]] double within(const Loop& loop, double values, const std::set<std::size_t>& counted) const {
+      for (const auto& [other, share] : loop.within) {
+        if (!counted.contains(other) && (parts[loop.index] > 0 || parts[other] == 0)) continue;
+        values = std::min(values, parts[other] > 0 && blocks[other] > 0 ? share.most : share.mean);
+      }
+      return values;
+    }
+
+    /// Of values that neighbour each other, or are dealt out, the most that a PE has.
+    [[nodiscard]] double of_pe(const Loop& loop) const {
+      const auto pes = parts[loop.index], block = blocks[loop.index];
+      if (block > 0) return std::min(loop.extent, std::ceil(block / loop.step));
+      const auto apart = std::gcd(static_cast<std::int64_t>(loop.step), static_cast<std::int64_t>(pes));
+      return std::ceil(loop.extent * static_cast<double>(apart) / pes);
+    }
+
+    /// The PEs that have values of a loop, of those along its index.
+    [[nodiscard]] std::pair<double, double> pes_of(const Loop& loop, double least) const {
+      const auto pes = parts[loop.index], block = blocks[loop.index];
+      const auto first = loop.first - least, last = loop.last() - least;
+      if (block > 0) return {std::floor(first / block), std::floor(last / block)};
+      if (last - first + 1 < pes && std::fmod(first, pes) <= std::fmod(last, pes))
+        return {std::fmod(first, pes), std::fmod(last, pes)};
+      return {0, pes - 1};
     }
   };
+
+  /// The PEs that have work, and how much.
+  [[nodiscard]] Load load_of(const Work& work, bool by_address, const Spread& spread) const {
+    double cycles = work.cycles;
+    std::map<std::size_t, std::pair<double, double>> where;
+    std::set<std::size_t> counted;
+    for (const auto& loop : work.loops) {
+      const auto n = loop.index;
+      const bool in_space = spread.parts[n] > 0;
+      if (in_space) where[n] = spread.pes_of(loop, firsts_[n]);
+      const bool is_found =
+          by_address && std::ranges::find(work.selection->along, n) != work.selection->along.end();
+      if (!is_found) {
+        const bool in_turn = !in_space || sequential_.whole.contains(names_[n]);
+        const auto each = spread.within(loop, in_turn ? loop.extent : spread.of_pe(loop), counted);
+        const bool is_skipped = !in_space && cost_.bounded.contains(n);
+        cycles *= is_skipped ? std::max(each / expected_of_bounded, 1.0) : each;
+      }
+      counted.insert(n);
+    }
+    Box box;
+    for (std::size_t n = 0; n < names_.size(); ++n) {
+      if (spread.parts[n] > 0)
+        box.push_back(where.contains(n) ? where[n] : std::pair(0.0, spread.parts[n] - 1));
+    }
+    return {std::move(box), cycles};
+  }
 
   [[nodiscard]] Spread spread_of(const Schedule& schedule) const {
     Spread spread{std::vector<double>(names_.size(), 0), std::vector<double>(names_.size(), 1), {}, {}};
@@ -663,7 +735,7 @@ Placements placements(const System& system, const std::vector<std::int64_t>& gri
   std::ranges::move(loading, std::back_inserter(result.others));
   for (const auto* placements : {&result.defaults, &result.others}) {
     for (const auto& placement : *placements) {
-      if (auto other = estimates.reordered(placement)) result.reordered.push_back(std::move(*other));
+      std::ranges::move(estimates.reordered(placement), std::back_inserter(result.reordered));
     }
   }
   std::ranges::stable_sort(result.others, {}, &Placement::cycles);

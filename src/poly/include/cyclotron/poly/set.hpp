@@ -96,6 +96,8 @@ class Set {
   [[nodiscard]] std::optional<std::int64_t> minimum(
       std::size_t coordinate) const;  ///< None if empty or unbounded.
   [[nodiscard]] std::optional<std::int64_t> maximum(std::size_t coordinate) const;
+  /// The distance of a coordinate's values, of which there may be fewer.
+  [[nodiscard]] std::int64_t step(std::size_t coordinate) const;
   /// Coordinate `target` as an affine function of the others on this set, where the constraints fix it with
   /// coefficient +-1.
   [[nodiscard]] std::optional<Affine> equality_for(std::size_t target) const;
