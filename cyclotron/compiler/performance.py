@@ -10,9 +10,6 @@ from cyclotron.language.trace.early_exit import is_loop_flag
 from cyclotron.machine.machine import Machine
 from cyclotron.support.errors import PerformanceWarning, Span
 
-# Of a loop that had better end early.
-_MANY_STEPS = 16
-
 
 def _runs_to_its_bound(loop: dict[str, Any]) -> PerformanceWarning:
     """Return the warning for a loop that its flag does not end."""
@@ -48,7 +45,8 @@ def performance_warnings(compiled: _core.Compiled, machine: Machine | None) -> l
     warnings = [
         _runs_to_its_bound(loop)
         for loop in compiled.lost_loops
-        if is_loop_flag(loop["flag"]) and loop["steps"] >= _MANY_STEPS
+        # A flag takes some iterations to all PEs: a short loop would hardly end earlier.
+        if is_loop_flag(loop["flag"]) and any((loop["because"], loop["bounded_by"], loop["steps"] >= 16))
     ]
     warnings.extend(idle_memories(compiled.program, machine) if machine else ())
     return warnings if compiled.warning is None else [*warnings, compiled.warning]

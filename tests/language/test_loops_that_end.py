@@ -466,3 +466,23 @@ def test_a_break_by_the_index_is_a_bound() -> None:
     x = np.arange(3.0)
     cycles = [cy.run(up_to.compile(x, steps, 5), backend="sim").cycles for steps in (6, 7, 1000)]
     assert cycles[0] == cycles[1] == cycles[2]
+
+
+@cy.kernel
+def sums_of_the_first(x, most):
+    y = cy.zeros_like(x)
+    for i in range(x.shape[0]):
+        s = 0.0
+        for j in range(i):
+            if x[j] > most:
+                break
+            s += x[j]
+        y[i] = s
+    return y
+
+
+def test_a_short_loop_that_runs_to_its_bound_says_so() -> None:
+    x = np.array([1.0, 2, 9, 3, 4, 5])
+    with pytest.warns(cy.PerformanceWarning, match="depends on `i`.*CYC331"):
+        program = sums_of_the_first.compile(x, 8.0)
+    np.testing.assert_array_equal(cy.run(program).output, sums_of_the_first.reference(x, 8.0))
