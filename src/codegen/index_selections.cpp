@@ -295,31 +295,33 @@ class ClassIndexer {
     return term;
   }
 
+  /// The instruction before `at` in its block that last wrote an operand, if it moved the operand's value there.
+  static std::optional<std::size_t> move_to(const Nodes& nodes, const SlotRef& operand, std::size_t at) {
+    for (auto n = at; n-- > 0 && !nodes[n].is_control();) {
+      if (!writes(nodes[n].instruction, operand.slot)) continue;
+      const auto* move = std::get_if<Move>(&nodes[n].instruction.action);
+      return move != nullptr && move->destination == operand ? std::optional(n) : std::nullopt;
+    }
+    return std::nullopt;
+  }
+
   /// The element of another slot that a scalar operand of the instruction at `at` was moved from in its block, if both
   /// still are the same; else the operand.
   static Operand moved_from(const Nodes& nodes, const Operand& operand, std::size_t at) {
     const auto* own = std::get_if<SlotRef>(&operand);
-    for (std::size_t n = at; own != nullptr && n-- > 0 && !nodes[n].is_control();) {
-      if (!writes(nodes[n].instruction, own->slot)) continue;
-      const auto* move = std::get_if<Move>(&nodes[n].instruction.action);
-      const auto* source = move != nullptr ? std::get_if<SlotRef>(&move->source) : nullptr;
-      if (source == nullptr || !(move->destination == *own) || changes(nodes, *source, n, at)) break;
-      return *source;
-    }
-    return operand;
+    const auto place = own != nullptr ? move_to(nodes, *own, at) : std::nullopt;
+    if (!place) return operand;
+    const auto* source = std::get_if<SlotRef>(&std::get<Move>(nodes[*place].instruction.action).source);
+    return source == nullptr || changes(nodes, *source, *place, at) ? operand : Operand(*source);
   }
 
   /// The operand that tells an instruction at `at` to overwrite: the same before the loop, if it does not change there.
   static Operand flag_of(const Nodes& nodes, const Operand& operand, std::size_t at) {
     const auto* own = std::get_if<SlotRef>(&operand);
-    for (std::size_t n = at; own != nullptr && n-- > 0 && !nodes[n].is_control();) {
-      if (!writes(nodes[n].instruction, own->slot)) continue;
-      const auto* move = std::get_if<Move>(&nodes[n].instruction.action);
-      const auto* constant = move != nullptr ? std::get_if<Constant>(&move->source) : nullptr;
-      if (constant != nullptr && move->destination == *own) return *constant;
-      break;
-    }
-    return moved_from(nodes, operand, at);
+    const auto place = own != nullptr ? move_to(nodes, *own, at) : std::nullopt;
+    const auto* constant =
+        place ? std::get_if<Constant>(&std::get<Move>(nodes[*place].instruction.action).source) : nullptr;
+    return constant != nullptr ? Operand(*constant) : moved_from(nodes, operand, at);
   }
 
   [[nodiscard]] bool is_local(const SlotRef& reference) const {
@@ -432,8 +434,8 @@ class ClassIndexer {
     return std::nullopt;
   }
 
-  /// The value with which a loop before the one at `place` has filled the elements that this one reads, if they are all the same and
-  /// still are that.
+  /// The value with which a loop before the one at `place` has filled all elements that this one reads, if they and it still
+  /// are the same.
   static std::optional<SlotRef> filled_with(const Nodes& nodes, std::size_t place, const SlotRef& element,
                                             std::size_t variable) {
     if (writes_inside(nodes[place], element.slot)) return std::nullopt;

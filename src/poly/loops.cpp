@@ -461,6 +461,13 @@ Node isl_nest(const std::vector<Set>& statements, const Set& region, std::size_t
 
 Node nest_of(const std::vector<Set>& statements, const Set& region, std::size_t times);
 
+/// Makes nests where the parameters lie in a region.
+detail::NestMaker nests_in(const Set& region) {
+  return [&region](const std::vector<Set>& statements, std::size_t times) {
+    return nest_of(statements, mentioned(region, statements), times);
+  };
+}
+
 /// Makes the nest of many statements coordinate by coordinate: isl orders each two of them in each piece of each coordinate.
 /// Their points in the first coordinate alone are often the same, and within a piece of that most are boxes.
 class FirstCoordinate {
@@ -487,10 +494,11 @@ class FirstCoordinate {
  private:
   /// Values of the first coordinate, the parameters for which it has them, and the statements that run at each of them.
   struct Piece {
-    Affine low, high;
+    std::vector<Affine> low, high;  ///< From the greatest to the least; the same of one value.
     Set parameters;
     std::vector<bool> runs;
     [[nodiscard]] bool is_one() const { return low == high; }
+    [[nodiscard]] const Affine& value() const { return low.front(); }
   };
 
   /// A form over the parameters alone.
@@ -529,20 +537,28 @@ class FirstCoordinate {
     }
     if (node.kind == Node::Kind::visit) {
       const auto& at = node.time.front();
-      const bool goes_on = !pieces_.empty() && pieces_.back().is_one() && pieces_.back().low == at;
+      const bool goes_on = !pieces_.empty() && pieces_.back().is_one() && pieces_.back().value() == at;
       if (goes_on && !(pieces_.back().parameters == known)) return false;
-      if (!goes_on) pieces_.push_back({at, at, known, std::vector(statements_.size(), false)});
+      if (!goes_on) pieces_.push_back({{at}, {at}, known, std::vector(statements_.size(), false)});
       if (!is_of_parameters(at) || !add_statements(node)) return false;
       node.statement = pieces_.size() - 1;
       return true;
     }
-    if (node.step != 1 || node.lower.size() != 1 || node.upper.size() != 1 || node.lower[0].divisor != 1 ||
-        node.upper[0].divisor != 1)
+    Piece piece{{}, {}, known, std::vector(statements_.size(), false)};
+    if (node.step != 1 || !add_forms(node.lower, piece.low) || !add_forms(node.upper, piece.high))
       return false;
-    pieces_.push_back(
-        {node.lower[0].form, node.upper[0].form, known, std::vector(statements_.size(), false)});
+    pieces_.push_back(std::move(piece));
     node.statement = pieces_.size() - 1;
     return std::ranges::all_of(node.children, [&](const Node& child) { return add_statements(child); });
+  }
+
+  /// False where one is a quotient.
+  static bool add_forms(const std::vector<Bound>& bounds, std::vector<Affine>& forms) {
+    for (const auto& [form, divisor] : bounds) {
+      if (divisor != 1) return false;
+      forms.push_back(form);
+    }
+    return true;
   }
 
   bool add_statements(const Node& node) {
@@ -551,7 +567,7 @@ class FirstCoordinate {
     if (node.kind != Node::Kind::visit) return false;
     auto& piece = pieces_.back();
     const auto counter = variable(node.time.front().coefficients.size(), parameters_);
-    if (node.time.front() != (piece.is_one() ? piece.low : counter)) return false;
+    if (node.time.front() != (piece.is_one() ? piece.value() : counter)) return false;
     for (std::size_t s = 0; s < statements_.size(); ++s) {
       if (alike_[s] == node.statement) piece.runs[s] = true;
     }
@@ -559,16 +575,23 @@ class FirstCoordinate {
   }
 
   [[nodiscard]] bool follow_each_other() const {
-    const auto one = constant(parameters_, 1);
     for (std::size_t n = 0; n < pieces_.size(); ++n) {
-      const auto low = of_parameters(pieces_[n].low);
       for (std::size_t before = 0; before < n; ++before) {
-        const auto gap = low - of_parameters(pieces_[before].high) - one;
-        const auto both = pieces_[n].parameters.intersect(pieces_[before].parameters);
-        if (!both.satisfies({gap, false})) return false;
+        if (!follows(pieces_[n], pieces_[before])) return false;
       }
     }
     return true;
+  }
+
+  /// True where a bound of one is always beyond a bound of the other.
+  [[nodiscard]] bool follows(const Piece& piece, const Piece& before) const {
+    const auto both = piece.parameters.intersect(before.parameters);
+    return std::ranges::any_of(piece.low, [&](const Affine& low) {
+      return std::ranges::any_of(before.high, [&](const Affine& high) {
+        const auto gap = of_parameters(low) - of_parameters(high) - constant(parameters_, 1);
+        return both.satisfies({gap, false});
+      });
+    });
   }
 
   /// A nest in one coordinate with the loops of each piece instead of its visits.
@@ -597,7 +620,7 @@ class FirstCoordinate {
     std::vector<Affine> place;  // of the coordinates; the first is a form of the parameters, or one of them
     for (std::size_t c = 0; c < parameters_ + times_; ++c) {
       if (piece.is_one() && c == parameters_) {
-        place.push_back(of_parameters(piece.low));
+        place.push_back(of_parameters(piece.value()));
         place.back().coefficients.resize(own + rest, 0);
       } else {
         place.push_back(variable(own + rest, piece.is_one() && c > parameters_ ? c - 1 : c));
@@ -605,10 +628,15 @@ class FirstCoordinate {
     }
     auto known = piece.parameters;
     if (!piece.is_one()) {
-      auto low = of_parameters(piece.low), high = of_parameters(piece.high);
-      for (auto* form : {&low, &high}) form->coefficients.push_back(0);
-      const auto counter = variable(own, parameters_);
-      known = with_times(known, 1).intersect({{counter - low, false}, {high - counter, false}});
+      std::vector<Constraint> bounds;
+      const auto beyond = [&](const Affine& form, std::int64_t side) {
+        auto bound = of_parameters(form);
+        bound.coefficients.push_back(0);
+        bounds.push_back({side * (variable(own, parameters_) - bound), false});
+      };
+      for (const auto& low : piece.low) beyond(low, 1);
+      for (const auto& high : piece.high) beyond(high, -1);
+      known = with_times(known, 1).intersect(bounds);
     }
     std::vector<Set> domains;
     std::vector<std::size_t> numbers;
@@ -620,17 +648,15 @@ class FirstCoordinate {
       domains.push_back(domain.gist(context));
       numbers.push_back(s);
     }
-    const detail::NestMaker other = [&](const std::vector<Set>& some, std::size_t times) {
-      return nest_of(some, mentioned(known, some), times);
-    };
+    const auto other = nests_in(known);
     const auto boxes = detail::box_nest(domains, known, rest, other);
     auto body = boxes ? boxes->node : other(domains, rest);
     move_in(body, numbers, piece);
     if (piece.is_one()) return body;
     Node result;
     result.kind = Node::Kind::loop;
-    result.lower.push_back({piece.low});
-    result.upper.push_back({piece.high});
+    for (const auto& low : piece.low) result.lower.push_back({low});
+    for (const auto& high : piece.high) result.upper.push_back({high});
     widen(result);
     result.children.push_back(std::move(body));
     return result;
@@ -653,7 +679,7 @@ class FirstCoordinate {
   void move_in(Node& node, const std::vector<std::size_t>& numbers, const Piece& piece) const {
     if (node.kind == Node::Kind::visit) {
       const auto counter = variable(parameters_ + loop_variables(times_), parameters_);
-      node.time.insert(node.time.begin(), piece.is_one() ? piece.low : counter);
+      node.time.insert(node.time.begin(), piece.is_one() ? piece.value() : counter);
       node.statement = numbers[node.statement];
     }
     widen(node);
@@ -709,9 +735,7 @@ std::optional<Node> reachable(const Node& nest, const Set& known, std::size_t de
 std::vector<Node> generate_loops(const std::vector<Region>& regions, std::size_t times) {
   std::vector<Node> result(regions.size());
   for (const auto& group : detail::group_regions(regions, times)) {
-    const detail::NestMaker other = [&](const std::vector<Set>& statements, std::size_t rest) {
-      return nest_of(statements, mentioned(group.parameters, statements), rest);
-    };
+    const auto other = nests_in(group.parameters);
     const auto boxes = detail::box_nest(group.statements, group.parameters, times, other);
     const auto nest = boxes ? boxes->node : other(group.statements, times);
     if (group.regions.size() == 1 || group.is_plain || (boxes && boxes->is_plain)) {

@@ -58,18 +58,6 @@ bool is_determined(const poly::Set& points, std::size_t coordinate) {
   return poly::Map::from_pairs(points.project(order), order.size() - 1).is_single_valued();
 }
 
-/// True where an index of the points tells another one, which does not fall where it grows: the same order by both.
-bool tells(const poly::Set& points, std::size_t index, std::size_t other) {
-  const auto both = points.project({index, other});
-  const auto at = [](std::size_t v) { return poly::variable(4, v); };
-  auto falls = at(1) - at(3);
-  falls.constant = -1;
-  return both.preimage({at(0), at(1)}, 4)
-      .intersect(both.preimage({at(2), at(3)}, 4))
-      .intersect({{at(2) - at(0), false}, {falls, false}})
-      .is_empty();
-}
-
 /// Indices that go in steps, or whose multiples bound others: those of blocks do.
 std::set<std::string> block_indices(const System& system) {
   std::set<std::string> result;
@@ -95,7 +83,7 @@ class Omission {
 
   /// None where something else needs the index.
   std::optional<System> run() {
-    if (!find_dimensions() || !tell_apart() || !is_told()) return std::nullopt;
+    if (!find_dimensions() || !tell_apart()) return std::nullopt;
     auto result = system_;
     result.exprs.clear();
     for (auto& [tensor, dimension] : dimensions_) {
@@ -156,7 +144,7 @@ class Omission {
                       system_.at(id).node);
   }
 
-  /// The element of another block puts blocks in order, as what is not told apart by them may.
+  /// An element of another block, or one that may be: such blocks are done in their order.
   [[nodiscard]] bool uses(const Access& access, std::size_t variable) const {
     const auto own = dimensions_.find(access.tensor);
     if (own == dimensions_.end() && written_.contains(access.tensor)) return true;
@@ -183,33 +171,10 @@ class Omission {
     return true;
   }
 
-  /// True where one other index tells it, the same way in all equations that have it.
-  [[nodiscard]] bool is_told() const {
-    const poly::Context context;
-    std::map<std::string, std::vector<poly::Set>>
-        beside;  // each other index: its points with this one, by equation
-    std::size_t count = 0;
-    for (const auto& equation : system_.equations) {
-      const auto variable = variable_of(equation, name_);
-      if (!variable) continue;
-      ++count;
-      const auto points = domain_of(context, equation);
-      for (std::size_t v = 0; v < equation.indices.size(); ++v) {
-        if (v != *variable) beside[equation.indices[v]].push_back(points.project({v, *variable}));
-      }
-    }
-    return std::ranges::any_of(beside, [&](const auto& index) {
-      const auto& all = index.second;
-      if (all.size() < count) return false;
-      auto together = all.front();
-      for (const auto& points : all) together = together.unite(points);
-      return tells(together, 0, 1);
-    });
-  }
-
-  /// False where the domain is none without it.
+  /// False where the other indices do not tell it, or their domain is none without it.
   static bool omit(Equation& equation, std::size_t variable) {
     const auto points = domain_of(poly::Context(), equation);
+    if (!is_determined(points, variable)) return false;
     auto domain = to_region(points.project(all_but(equation.indices.size(), variable)).coalesce().plain());
     if (!domain) return false;
     equation.domain = std::move(*domain);

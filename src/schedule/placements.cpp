@@ -587,10 +587,13 @@ class Estimates {
     std::vector<double> blocks;  ///< Neighbouring values in each, 0: they are dealt out in turn.
     std::set<std::size_t> inwards, in_blocks;
 
-    /// Of so many values of a loop those for one of each that counts, and for those of a PE where it runs in turn.
+    /// Of so many values of a loop those for one of each that counts, and for those of a PE where it runs in turn: of a loop in
+    /// space, those that run in turn are counted for its values.
     [[nodiscard]] double within(const Loop& loop, double values, const std::set<std::size_t>& counted) const {
       for (const auto& [other, share] : loop.within) {
-        if (!counted.contains(other) && (parts[loop.index] > 0 || parts[other] == 0)) continue;
+        if (parts[other] > 0 ? parts[loop.index] > 0 && !counted.contains(other)
+                             : parts[loop.index] > 0 || !counted.contains(other))
+          continue;
         values = std::min(values, parts[other] > 0 && blocks[other] > 0 ? share.most : share.mean);
       }
       return values;

@@ -8,6 +8,7 @@ from pathlib import Path
 import accounts
 import numpy as np
 import pytest
+from control_kernels import halved
 
 import cyclotron as cy
 from cyclotron.analysis import critical_path
@@ -15,16 +16,6 @@ from cyclotron.analysis.counters import TIMES
 from cyclotron.plot import _critical_path as critical_path_plot
 
 CONTROL = cy.Control(latency=10, hop=3, setup=55)
-
-
-@cy.kernel
-def halved(x, least, steps):
-    """Each element halves in every step, as long as their sum is large."""
-    for _ in range(steps):
-        x = x / 2
-        if cy.sum(x) < least:
-            break
-    return x
 
 
 @cy.kernel
@@ -227,7 +218,7 @@ def test_sections_are_what_runs_between_decisions():
     assert [bool(section.waits_for) for section in sections] == [False, True, True]
     body = sections[1]
     # `x / 2`, `cy.sum(x)` and `< least`, but not what follows the loop.
-    source = Path(__file__).read_text(encoding="utf-8").splitlines()
+    source = Path(halved.file).read_text(encoding="utf-8").splitlines()
     texts = [source[line - 1] for _, line in body.lines]
     assert any("x / 2" in text for text in texts)
     assert any("cy.sum(x) < least" in text for text in texts)

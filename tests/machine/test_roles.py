@@ -4,20 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
-from control_kernels import tree_total
+from control_kernels import halved, tree_total
 
 import cyclotron as cy
 
 CONTROL = cy.Control()
-
-
-@cy.kernel
-def halved(x, least, steps):
-    for _ in range(steps):
-        x = x / 2
-        if cy.sum(x) < least:
-            break
-    return x
 
 
 @cy.kernel
@@ -60,8 +51,10 @@ def test_the_controller_stands_where_its_pes_are_nearest(shape, topology):
 def test_only_the_controller_holds_control_flow():
     roles = on_grid((3, 4)).roles
     assert roles.controller.loops == ("_",)
-    loop = halved.first_line + 2
-    assert roles.controller.flags == (f"whether_the_loop_at_line_{loop}_goes_on (test_roles.py:{loop + 1})",)
+    loop = halved.first_line + 3
+    assert roles.controller.flags == (
+        f"whether_the_loop_at_line_{loop}_goes_on (control_kernels.py:{loop + 1})",
+    )
     assert roles.controller.sections == 3
     assert "controller" in str(roles)
     assert "a controller, 12 workers" in repr(roles)

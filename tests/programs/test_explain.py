@@ -95,7 +95,9 @@ def solve_by_sweeps(A, b, x):
 def test_a_channel_of_flags_moves_no_tensor():
     """Flags that end a loop travel by channels that come after those of the dataflow's flows."""
     A = 6 * np.eye(6) + 1
-    program = solve_by_sweeps.compile(A, np.ones(6), np.zeros(6), machine=cy.Machine((4, 4)))
+    schedule = cy.Schedule().space("j", "0").reduce("j", "tree", 4)
+    machine = cy.Machine((4, 4))
+    program = solve_by_sweeps.compile(A, np.ones(6), np.zeros(6), schedule=schedule, machine=machine)
     *_, flags = program.channels
     assert program.channel_flows[-1] == flags["name"]
     assert all("^" in flows for flows in program.channel_flows[:-1])

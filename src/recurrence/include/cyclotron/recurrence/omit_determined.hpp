@@ -7,10 +7,10 @@
 
 namespace cyclotron::recurrence {
 
-/// The system without loop indices of which others tell the value, as `i` does of `b` where `b <= i < b + 8` and
-/// `b mod 8 == 0`, and which are needed for nothing else than to tell elements of locals apart: neither do these depend on
-/// them then. So loops over blocks become loops over the elements in them.
-/// Requires: verify(system). Ensures: verify(result); the same outputs. Keeps indices that are to be.
+/// The system without the loop indices of which others tell the value, as `i` does of `b` where `b <= i < b + 8` and
+/// `b mod 8 == 0`, where no value is computed from that of another one's: nor have locals a dimension for them then. So
+/// loops over blocks become loops over the elements in them. Indices stay for which `is_kept`.
+/// Requires: verify(system). Ensures: verify(result); the same outputs.
 [[nodiscard]] System omit_determined(const System& system,
                                      const std::function<bool(const std::string&)>& is_kept);
 
