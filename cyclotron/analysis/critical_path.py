@@ -107,11 +107,6 @@ class CriticalPath(Table):
         """Cycles of each operator, and of each channel and memory whatever the kind."""
         return self._sums(lambda step: step.name)
 
-    @property
-    def by_line(self) -> dict[str, int]:
-        """Cycles of each line of the kernel, as ``file.py:12``."""
-        return self._sums(lambda step: step.line)
-
     @functools.cached_property
     def by_pe(self) -> NDArray[np.int64]:
         """Cycles that the path spends in each PE, or on the way to it; int64, shape ``grid``."""

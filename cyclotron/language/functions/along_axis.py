@@ -22,10 +22,9 @@ from cyclotron.language.values.array import (
     operand,
 )
 from cyclotron.language.values.axes import axis_of
-from cyclotron.language.values.broadcasting import text, whole_numbers
+from cyclotron.language.values.broadcasting import box, text, whole_numbers
 from cyclotron.language.values.nodes import Constant, Element, FoldIndex, Reduce
 from cyclotron.language.values.operations import apply, where
-from cyclotron.language.values.region import box
 from cyclotron.language.values.scalar_type import check_fit
 from cyclotron.language.values.scalars import check_numbers
 from cyclotron.language.values.source_span import here

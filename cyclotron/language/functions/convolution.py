@@ -12,10 +12,9 @@ from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.values import dispatch
 from cyclotron.language.values.affine import Affine, Constraint
 from cyclotron.language.values.array import LazyArray, SymbolicArray, materialized, operand
-from cyclotron.language.values.broadcasting import text, whole_numbers
+from cyclotron.language.values.broadcasting import box, text, whole_numbers
 from cyclotron.language.values.nodes import Element, FoldIndex, Reduce
 from cyclotron.language.values.operations import apply
-from cyclotron.language.values.region import box
 from cyclotron.language.values.scalar_type import promote, sum_dtype
 from cyclotron.language.values.scalars import converted
 from cyclotron.language.values.source_span import here

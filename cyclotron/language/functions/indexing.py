@@ -15,7 +15,7 @@ from cyclotron.language.functions.joining import stack
 from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.trace.loops import inner_loop
 from cyclotron.language.values import broadcasting, dispatch
-from cyclotron.language.values.affine import Affine, Constraint, Index
+from cyclotron.language.values.affine import Affine, Index
 from cyclotron.language.values.array import (
     LazyArray,
     SymbolicArray,
@@ -337,9 +337,7 @@ def _put(array: View, keys: Sequence[Any], places: Sequence[int], value: Any, gr
     for axis, size in enumerate(part.shape):
         if axis not in axes:
             loops.append(AxisIndex(array.tensor, _dimension(part, axis), here()))
-            at = Affine({loops[-1]: 1}, 0)
-            last = broadcasting.as_form(size).plus(Affine({loops[-1]: -1}, -1))
-            recorder.open_loop(loops[-1], ((Constraint(at), Constraint(last)),))
+            recorder.open_loop(loops[-1], (broadcasting.box([(loops[-1], size)]),))
     try:
         _put_in(part, axes, loops, number, new, grows)
     finally:

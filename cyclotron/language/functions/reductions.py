@@ -17,12 +17,11 @@ from cyclotron.language.values import dispatch
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import LazyArray, SymbolicArray, combine, materialized, operand
 from cyclotron.language.values.axes import axes_of
-from cyclotron.language.values.broadcasting import text, whole_numbers
+from cyclotron.language.values.broadcasting import Size, box, text, whole_numbers
 from cyclotron.language.values.nodes import Element, FoldIndex, Reduce
 from cyclotron.language.values.numpy_functions import OF_UFUNCS, check_options
 from cyclotron.language.values.operations import apply, where_of_numpy
 from cyclotron.language.values.operators import named_dtype
-from cyclotron.language.values.region import box
 from cyclotron.language.values.scalar_type import check_accumulator, counted_dtype, sum_dtype
 from cyclotron.language.values.source_span import here
 from cyclotron.support.arguments import shown
@@ -46,7 +45,7 @@ def fold(kind: str, array: SymbolicArray, axis: Any, keepdims: bool) -> Symbolic
             array = array.astype("float64")  # whole numbers might not hold their sum
         total = fold("sum", array, axis, keepdims)
         sizes = tuple(array.shape[one] for one in axes_of(axis, array.ndim, "mean"))
-        return combine("divide", (total, math.prod(whole_numbers(sizes, "the mean"))))
+        return combine("divide", (total, _number(sizes)))
     if array.costly:
         array = materialized(array)
     if kind in ("any", "all") and array.dtype_name != "bool":
@@ -84,6 +83,12 @@ def fold(kind: str, array: SymbolicArray, axis: Any, keepdims: bool) -> Symbolic
         return element
 
     return LazyArray(tuple(shape), array.dtype_name, element_at, (array,), costly=True, label=kind)
+
+
+def _number(sizes: Sequence[Size]) -> Any:
+    """The number of elements along axes, which is an element where loops tell it."""
+    counts = [size if isinstance(size, int) else apply("maximum", size, 0) for size in sizes]
+    return math.prod(counts, start=1)
 
 
 _COMBINED = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
@@ -270,11 +275,11 @@ def var(
             )
         a = a.astype(dtype)
     sizes = tuple(a.shape[n] for n in axes_of(axis, a.ndim, "var"))
-    number: int = math.prod(whole_numbers(sizes, "the variance"))
+    number = _number(sizes)
     is_half = a.dtype_name != sum_dtype(a.dtype_name)  # whose sum NumPy rounds, other than for a mean
     away = a - (fold("sum", a, axis, True) / number if is_half else fold("mean", a, axis, True))
     squares = away.real * away.real + away.imag * away.imag if kind_of(away.dtype) == "c" else away * away
-    return fold("sum", squares, axis, keepdims) / builtins.max(number - ddof, 0)
+    return fold("sum", squares, axis, keepdims) / (apply("maximum", number - ddof, 0))
 
 
 @numpy_function(np.std, method="std", or_numpy=False, role="whole arrays")

@@ -14,8 +14,8 @@ from cyclotron.language.lower.stale_reads import with_kept_reads
 from cyclotron.language.trace.statement import Statement
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.affine import Affine, Index
+from cyclotron.language.values.broadcasting import box
 from cyclotron.language.values.nodes import Access, Constant, Element, Tensor, rebuild, transform
-from cyclotron.language.values.region import box
 
 
 def may_be_nest(trace: Trace) -> bool:

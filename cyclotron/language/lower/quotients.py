@@ -14,8 +14,8 @@ from dataclasses import replace
 from cyclotron.language.trace.statement import Statement
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.affine import Affine, Constraint, Index
+from cyclotron.language.values.broadcasting import box
 from cyclotron.language.values.nodes import Access, Element, Tensor, accesses, rebuild, transform
-from cyclotron.language.values.region import box
 
 Equations = list[Statement]
 

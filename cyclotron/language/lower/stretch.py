@@ -19,6 +19,7 @@ from cyclotron.language.lower.fill_unassigned import axis_names
 from cyclotron.language.trace.statement import Statement
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.affine import Affine, Constraint, Index, Region
+from cyclotron.language.values.broadcasting import box
 from cyclotron.language.values.nodes import (
     Access,
     Element,
@@ -30,7 +31,6 @@ from cyclotron.language.values.nodes import (
     transform,
     walk,
 )
-from cyclotron.language.values.region import box
 
 Axis = tuple[Tensor, int]
 Node = Index | Axis

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from cyclotron.language.values import broadcasting, dispatch
-from cyclotron.language.values.affine import Affine, Constraint, Index
+from cyclotron.language.values.affine import Affine, Constraint, Index, intersection
 from cyclotron.language.values.array import LazyArray, SymbolicArray, View, combine, operand
-from cyclotron.language.values.broadcasting import as_form
 from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.context import active_recorder
 from cyclotron.language.values.dispatch import SIGNS
@@ -33,7 +32,7 @@ from cyclotron.language.values.nodes import (
     map_forms,
 )
 from cyclotron.language.values.products import matmul
-from cyclotron.language.values.region import Conjunction, is_empty
+from cyclotron.language.values.region import Conjunction, extent, indices_of, is_empty
 from cyclotron.language.values.scalar_type import ScalarType, check_fit, check_storable, promote
 from cyclotron.language.values.scalars import check_adopted, choose_by_indices, converted
 from cyclotron.language.values.source_span import here, shape_error
@@ -109,12 +108,79 @@ def new_array(value: SymbolicArray, name: str, variable: str = "") -> SymbolicTe
     """A new tensor that holds an array, positioned as what that is computed from; names as in `declare`."""
     tile = value.tile if isinstance(value, SymbolicTensor) else None
     shape = value.scalars if tile else broadcasting.whole_numbers(value.shape, f"`{name}`")
+    return _new_tensor(value, name, shape, tile, variable)[0]
+
+
+def new_part(
+    value: SymbolicArray, name: str, variable: str = ""
+) -> tuple[SymbolicTensor, SymbolicTensor | View]:
+    """As `new_array`, of any shape: where loops tell that, or the place, it is a part of the new tensor."""
+    has_size = all(isinstance(size, int) for size in value.shape)
+    firsts = [] if has_size and value.costly else _firsts(value)  # terms of sums come from several places
+    if has_size and not any(first.terms for first in firsts):
+        tensor = new_array(value, name, variable)
+        return tensor, tensor
+    shape = tuple(_places(first, size)[1] + 1 for first, size in zip(firsts, value.shape, strict=True))
+    return _new_tensor(value, name, shape, None, variable, firsts)
+
+
+def _new_tensor(
+    value: SymbolicArray,
+    name: str,
+    shape: tuple[int, ...],
+    tile: Any = None,
+    variable: str = "",
+    firsts: Sequence[Affine] = (),
+) -> tuple[SymbolicTensor, View]:
     tensor: SymbolicTensor = active_recorder().declare(
         name, shape, tile, value.dtype_name, None, anywhere=True, variable=variable
     )
-    tensor.origin, tensor.complete = _origin(value), True
-    _Statement(tensor.whole(), value).record(None)
-    return tensor
+    tensor.origin, tensor.complete = _origin(value, shape), True
+    part: View = tensor.whole()
+    if firsts:
+        picks = [Pick(first, 1, axis) for axis, first in enumerate(firsts)]
+        part = View(tensor, picks, value.shape, here(), fixed=getattr(value, "fixed", ""))
+    _Statement(part, value).record(None)
+    return tensor, part
+
+
+def _firsts(value: SymbolicArray) -> list[Affine]:
+    """The places of an array's first elements along each axis, as in most of what its elements come from."""
+    around = set(indices_of(active_recorder().region()))
+    steps = [Index("step", here()) for _ in value.shape]
+    element = value.at([Affine({step: 1}, 0) for step in steps])
+    forms = [form for access in accesses(element) for form in access.index]
+    result = []
+    for step, size in zip(steps, value.shape, strict=True):
+        along = [
+            form.plus(Affine({step: -1}, 0)) for form in forms if form.terms.get(step) == form.divisor == 1
+        ]
+        along = [first for first in along if set(first.terms) <= around and _is_place(first, size)]
+        result.append(max(along, key=lambda one: sum(map(one.same, along)), default=Affine({}, 0)))
+    return result
+
+
+def _is_place(first: Affine, size: broadcasting.Size) -> bool:
+    """Return whether so many elements may lie from a place on: iterations share none, or take as little."""
+    low, high = _places(first, size)
+    if low < 0 or not first.terms or high - low <= _places(Affine({}, 0), size)[1]:
+        return low >= 0
+    again = {index: Affine({Index(index.name, here()): 1}, 0) for index in first.terms}
+    place = Affine({Index("place", here()): 1}, 0)
+    inside = broadcasting.inside(place.plus(first.times(-1)), size)
+    later = Constraint(first.substitute(again).plus(first.times(-1)).plus(Affine({}, -1)))
+    return all(
+        is_empty((*one, *(constraint.substitute(again) for constraint in one), later))
+        for around in active_recorder().region()
+        for one in ((*around, *inside),)
+    )
+
+
+def _places(first: Affine, size: broadcasting.Size) -> tuple[int, int]:
+    """The first and the last of so many places from one on, in whatever iteration."""
+    place = Index("place", here())
+    inside = (tuple(broadcasting.inside(Affine({place: 1}, 0).plus(first.times(-1)), size)),)
+    return extent(intersection(active_recorder().region(), inside), place) or (0, -1)
 
 
 def running_totals(value: SymbolicArray, axis: int, op: str = "add") -> SymbolicTensor:
@@ -122,7 +188,7 @@ def running_totals(value: SymbolicArray, axis: int, op: str = "add") -> Symbolic
     shape = broadcasting.whole_numbers(value.shape, "the sums")
     recorder = active_recorder()
     tensor: SymbolicTensor = recorder.declare("sums", shape, None, value.dtype_name, None, anywhere=True)
-    tensor.origin, tensor.complete = _origin(value), True
+    tensor.origin, tensor.complete = _origin(value, shape), True
     loops = [AxisIndex(tensor, d, here()) for d in range(len(shape))]
     index = tuple(Affine({loop: 1}, -first) for loop, first in zip(loops, tensor.origin, strict=True))
     for loop, form, size in zip(loops, index, shape, strict=True):
@@ -144,13 +210,13 @@ def array(value: Any, *, name: str) -> Any:
     """``y = il.array(a * x + b, name="y")``: compute a new array now; others just get the name."""
     if isinstance(value, LazyArray):
         first = len(active_recorder().statements)
-        tensor = new_array(value, name)
+        tensor, part = new_part(value, name)
         tensor.is_number, tensor.fixed = not value.shape and value.viewed is None, value.fixed
         if value.chosen is not None:
             tensor.owner.bind({tensor: name}, {tensor: value.chosen.sources}, first, choice=value.chosen)
         elif value.viewed is not None:
             tensor.owner.bind({tensor: name}, {tensor: (value.viewed,)}, first, is_view=True)
-        return tensor
+        return part
     if isinstance(value, SymbolicTensor) and value.is_number:
         return array(value.expression(), name=name)
     if isinstance(value, Ragged):
@@ -203,21 +269,23 @@ class _Statement:
             position = Affine({index: 1}, 0)
             first = pick.start.plus(Affine({}, self.tensor.origin[d]))
             number = position.plus(first.times(-1))  # the step times `pick.step`
-            last = as_form(self.target.shape[pick.axis]).plus(Affine({}, -1))
-            inside = [Constraint(number.times(_sign(pick.step)))]
-            inside.append(Constraint(last.times(abs(pick.step)).plus(number.times(-_sign(pick.step)))))
+            size = self.target.shape[pick.axis]
+            stride = abs(pick.step)
+            counted = {step: number.times(pick.step // stride).over(stride)}
+            of_step = broadcasting.inside(Affine({step: 1}, 0), size)
+            inside = [Constraint(one.form.times(stride).substitute(counted)) for one in of_step]
             diagonal = self._is_diagonal(pick)
-            if abs(pick.step) == 1 and not diagonal:
+            if stride == 1 and not diagonal:
                 values[step] = number.times(pick.step)
             elif not diagonal and all(
                 form.terms.get(step, 0) % pick.step == 0 and form.divisor == 1 for form in forms_of(element)
             ):
                 element = map_forms(element, _restrided(step, pick.step, number))
-                inside.append(Constraint(number, modulus=abs(pick.step)))
+                inside.append(Constraint(number, modulus=stride))
                 values[step] = Affine({index: 0}, 0)  # in no form any more
             else:  # the index counts the elements that are assigned, as others are read at other strides
                 values[step] = position
-                inside = [Constraint(position), Constraint(last.plus(position.times(-1)))]
+                inside = broadcasting.inside(position, size)
                 self.loops.append((index, tuple(inside)))
                 continue
             self.loops.append((index, tuple(inside)))
@@ -297,12 +365,12 @@ def _result(op: str, target: View, value: SymbolicArray) -> str:
     return promote(op, target.type, value.type)[1].dtype
 
 
-def _origin(value: SymbolicArray) -> tuple[int, ...]:
+def _origin(value: SymbolicArray, shape: Sequence[int]) -> tuple[int, ...]:
     """Position of element 0 of a new array: that of arrays as long, or amid what its elements come from."""
     steps = [Index("step", here()) for _ in value.shape]
     element = value.at([Affine({step: 1}, 0) for step in steps])
     result = []
-    for step, size in zip(steps, broadcasting.whole_numbers(value.shape, "the array"), strict=True):
+    for step, size in zip(steps, shape, strict=True):
         along = [
             (access.tensor, d, form.constant)
             for access in accesses(element)
@@ -328,7 +396,3 @@ def _restrided(step: Index, stride: int, number: Affine) -> Callable[[Affine], A
         return rest.plus(number.times(factor // stride))
 
     return change
-
-
-def _sign(step: int) -> int:
-    return 1 if step > 0 else -1

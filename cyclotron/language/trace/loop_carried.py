@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cyclotron.language.trace.assign import array, new_array
+from cyclotron.language.trace.assign import array, new_array, new_part
 from cyclotron.language.trace.statement import Scope
 from cyclotron.language.trace.trace import Trace, active_trace
 from cyclotron.language.values import broadcasting
@@ -307,15 +307,17 @@ def loop_carried(value: Any, *, name: str, is_number: bool = False, in_place: bo
             f" loop, of the dtype that it gets, e.g. `{name} = cy.full((), {name}, dtype=...)`",
         )
     held = operand(value)
-    tensor = new_array(held.expression(), name)
+    tensor, part = new_part(held.expression(), name)
     tensor.is_number = is_scalar
     trace.bind({tensor: name}, {tensor: (held_tensor(held),)}, first)
-    return tensor
+    return part
 
 
 def as_it_was(kept: Any, *, name: str) -> Any:
     """``s = il.as_it_was(s_kept, name="s")``: a number that stays; an array, which stands still as it is."""
-    return kept if isinstance(kept, SymbolicTensor) and kept.ndim else array(kept.copy(), name=name)[()]
+    return (
+        kept if isinstance(kept, View | SymbolicTensor) and kept.ndim else array(kept.copy(), name=name)[()]
+    )
 
 
 def update_carried(**pairs: Any) -> None:
@@ -344,7 +346,7 @@ def keep_values(pairs: Mapping[str, tuple[Any, Any]], **options: Any) -> None:
     """Assign to what names are kept in what the names hold, all at once; `Binding` has options."""
     is_first = not is_provisional(active_trace())
     values: dict[str, SymbolicArray] = {}
-    places: dict[str, tuple[SymbolicTensor, Any]] = {}
+    places: dict[str, tuple[View | SymbolicTensor, Any]] = {}
     for one, (place, held) in pairs.items():
         if isinstance(place, _InPlace):
             continue
@@ -363,23 +365,27 @@ def keep_values(pairs: Mapping[str, tuple[Any, Any]], **options: Any) -> None:
     trace = active_trace()
     first = len(trace.statements)
     sources: dict[Tensor, tuple[Tensor | None, ...]] = {
-        target: (held_tensor(values[one]),) for one, (target, _) in pairs.items()
+        _tensor(target): (held_tensor(values[one]),) for one, (target, _) in pairs.items()
     }
     changed = {one: target for one, (target, value) in pairs.items() if not _is_kept(value, target)}
     if len(changed) > 1:  # what one name keeps may be what another one had
-        values |= {one: new_array(values[one].expression(), f"{one}_next", one) for one in changed}
+        values |= {one: new_part(values[one].expression(), f"{one}_next", one)[1] for one in changed}
     for one, target in changed.items():
         target[...] = values[one]
     if pairs:
-        trace.bind({target: one for one, (target, _) in pairs.items()}, sources, first, **options)
+        trace.bind({_tensor(target): one for one, (target, _) in pairs.items()}, sources, first, **options)
 
 
-def check_same(one: str, target: SymbolicTensor, value: SymbolicArray) -> None:
+def _tensor(place: View | SymbolicTensor) -> Tensor:
+    return place.tensor if isinstance(place, View) else place
+
+
+def check_same(one: str, target: View | SymbolicTensor, value: SymbolicArray) -> None:
     """Check that a name holds after an iteration an array like the one before the loop."""
     same = len(value.shape) == target.ndim and all(map(broadcasting.same, value.shape, target.shape))
     if same and value.dtype_name == target.dtype_name:
         return
-    shapes = broadcasting.text(target.whole().shape), broadcasting.text(value.shape)
+    shapes = broadcasting.text(target.shape), broadcasting.text(value.shape)
     was, becomes = (f"shape {s}" for s in shapes) if not same else (target.dtype_name, value.dtype_name)
     raise shape_error(
         "CYC120" if same else "CYC122",
@@ -391,8 +397,10 @@ def check_same(one: str, target: SymbolicTensor, value: SymbolicArray) -> None:
     )
 
 
-def _is_kept(value: Any, target: SymbolicTensor) -> bool:
+def _is_kept(value: Any, target: View | SymbolicTensor) -> bool:
     """Return whether a name holds what its array keeps already."""
+    if isinstance(target, View) and isinstance(value, View):
+        return target.is_same(value)
     return value is target or (isinstance(value, Access) and value.tensor is target and not target.ndim)
 
 

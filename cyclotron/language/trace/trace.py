@@ -385,9 +385,9 @@ class Trace:
         """Record `target += value` as an accumulation; `assign.grow` has options."""
         assign.grow(target, value, **options)
 
-    def new_array(self, value: SymbolicArray, name: str) -> SymbolicTensor:
-        """A new tensor that holds an array, positioned as what that is computed from."""
-        return assign.new_array(value, name)
+    def new_array(self, value: SymbolicArray, name: str) -> SymbolicTensor | View:
+        """A new tensor, or a part of one, that holds an array, positioned as what that is computed from."""
+        return assign.new_part(value, name)[1]
 
     def bind(
         self,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cyclotron.language.values.affine import Affine
+from cyclotron.language.values.affine import Affine, Constraint, Index
+from cyclotron.language.values.condition import Clipped
 from cyclotron.language.values.source_span import shape_error, trace_error
-from cyclotron.support.errors import ShapeError
+from cyclotron.support.errors import ShapeError, TraceError
 
-Size = int | Affine
-"""The elements along an axis: a number, or an affine form of the loops around."""
+Size = int | Affine | Clipped
+"""The elements along an axis: a number, a form of the loops around, or what the ends leave of a slice."""
 Shape = tuple[Size, ...]
 
 
@@ -19,18 +20,44 @@ def size(form: Affine) -> Size:
 
 
 def as_form(extent: Size) -> Affine:
-    """A size as a form."""
+    """A size as a form.
+
+    Raises
+    ------
+    TraceError
+        CYC107 if it is none.
+    """
+    if isinstance(extent, Clipped):
+        raise _of_loops("a slice", (extent,))
     return extent if isinstance(extent, Affine) else Affine({}, int(extent))
+
+
+def inside(place: Affine, extent: Size) -> list[Constraint]:
+    """The constraints that a place along an axis is one of its elements'."""
+    firsts: tuple[Affine, ...] = (Affine({}, 0),)
+    if isinstance(extent, Clipped):
+        firsts, ends = extent.firsts, extent.ends
+    else:
+        ends = (as_form(extent),)
+    above = [Constraint(place.plus(first.times(-1))) for first in firsts]
+    return above + [Constraint(end.plus(place.times(-1)).plus(Affine({}, -1))) for end in ends]
+
+
+def box(extents: Sequence[tuple[Index, Size]]) -> tuple[Constraint, ...]:
+    """The constraints ``0 <= index < extent``, where extents may depend on other indices."""
+    return tuple(one for index, extent in extents for one in inside(Affine({index: 1}, 0), extent))
 
 
 def same(left: Size, right: Size) -> bool:
     """Return whether two sizes are known to agree."""
+    if isinstance(left, Clipped) or isinstance(right, Clipped):
+        return isinstance(left, Clipped) and isinstance(right, Clipped) and left.same(right)
     return as_form(left).same(as_form(right))
 
 
 def is_one(extent: Size) -> bool:
     """Return whether an axis has one element, which broadcasts."""
-    return not isinstance(extent, Affine) and extent == 1
+    return isinstance(extent, int) and extent == 1
 
 
 def broadcast(shapes: Sequence[Shape]) -> Shape:
@@ -93,26 +120,29 @@ def whole_numbers(shape: Shape, what: str) -> tuple[int, ...]:
     TraceError
         CYC107 if one depends on the index of a loop.
     """
-    for extent in shape:
-        if isinstance(extent, Affine):
-            raise trace_error(
-                "CYC107",
-                f"{what} has the shape {text(shape)}, which depends on the index of a loop",
-                help="assign it to a slice of an array that is declared before the loop",
-            )
+    if any(isinstance(extent, Affine | Clipped) for extent in shape):
+        raise _of_loops(what, shape)
     return tuple(int(as_form(extent).constant) for extent in shape)
+
+
+def _of_loops(what: str, shape: Shape) -> TraceError:
+    return trace_error(
+        "CYC107",
+        f"{what} has the shape {text(shape)}, which depends on the index of a loop",
+        help="assign it to a slice of an array that is declared before the loop",
+    )
 
 
 def text(shape: Shape) -> str:
     """A shape as NumPy prints it."""
-    sizes = [str(as_form(extent)) for extent in shape]
+    sizes = [str(extent) for extent in shape]
     return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
 
 
 def _mismatch(first: Shape, second: Shape, axis: int, left: Size, right: Size) -> ShapeError:
     return shape_error(
         "CYC122",
-        f"shapes {text(first)} and {text(second)} do not conform: axis {axis} has {as_form(left)} elements"
-        f" in one and {as_form(right)} in the other",
+        f"shapes {text(first)} and {text(second)} do not conform: axis {axis} has {left} elements"
+        f" in one and {right} in the other",
         help="give both the same size, e.g. by slicing, or one of them the size 1 (`None` in its subscripts)",
     )

@@ -6,7 +6,7 @@ Compared with forms such values are conditions, in subscripts cases, in arithmet
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
@@ -140,6 +140,11 @@ class Extremum(OfIndices):
     def __sub__(self, other: object) -> Any:
         return super().__sub__(other) if affine(other) is None else self._moved(lambda form: form - other)
 
+    def __rsub__(self, other: object) -> Any:
+        if affine(other) is None:
+            return super().__rsub__(other)
+        return Extremum(not self.largest, tuple(other - form for form in self.forms))
+
     def _moved(self, by: Callable[[Affine], Affine]) -> Extremum:
         return Extremum(self.largest, tuple(by(form) for form in self.forms))
 
@@ -148,6 +153,41 @@ class Extremum(OfIndices):
             "CYC103",
             f"`{self}` is not affine",
             help="max() and min() of indices can bound a range: `range(max(...), min(...))`",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Clipped(Extremum):
+    """A number of places: from the largest of `firsts`, one of them 0, to before the smallest of `ends`."""
+
+    firsts: tuple[Affine, ...]
+    ends: tuple[Affine, ...]
+
+    @classmethod
+    def between(cls, firsts: Sequence[Affine], ends: Sequence[Affine]) -> tuple[Affine, Affine | Clipped]:
+        """One of the firsts, and the places counted from it: of those that differ by as much alike ones."""
+
+        def counted(base: Affine) -> tuple[list[Affine], list[Affine]]:
+            away = base.times(-1)
+            return [one.plus(away) for one in firsts], [one.plus(away) for one in ends]
+
+        base = min(firsts, key=lambda first: sorted(map(str, counted(first)[0])))
+        firsts, ends = counted(base)
+        counts = tuple(end.plus(first.times(-1)) for first in firsts for end in ends)
+        return base, counts[0] if len(counts) == 1 else cls(False, counts, tuple(firsts), tuple(ends))
+
+    def backwards(self) -> tuple[list[Affine], list[Affine]]:
+        """The firsts and the ends of the places times -1."""
+        firsts, ends = (
+            [one.times(-1).plus(Affine({}, 1)) for one in forms] for forms in (self.ends, self.firsts)
+        )
+        return firsts, ends
+
+    def same(self, other: Clipped) -> bool:
+        """Return whether both are the same places."""
+        return all(
+            len(own) == len(others) and all(any(a.same(b) for b in others) for a in own)
+            for own, others in ((self.firsts, other.firsts), (self.ends, other.ends))
         )
 
 
@@ -446,6 +486,8 @@ def _operate(op: str, *values: object) -> Any:
 
 
 def _operate_on_integers(op: str, *values: object) -> Any:
+    if op in ("add", "subtract") and isinstance(values[1], Extremum):
+        return values[1].__radd__(values[0]) if op == "add" else values[1].__rsub__(values[0])
     return _operate(op, *(value if form is None else form for value in values for form in (affine(value),)))
 
 

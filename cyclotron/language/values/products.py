@@ -10,10 +10,9 @@ import numpy as np
 from cyclotron.language.values import broadcasting, dispatch
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import LazyArray, SymbolicArray, combine, materialized, operand
-from cyclotron.language.values.broadcasting import text
+from cyclotron.language.values.broadcasting import box, text
 from cyclotron.language.values.nodes import Element, FoldIndex, Reduce
 from cyclotron.language.values.operations import apply
-from cyclotron.language.values.region import box
 from cyclotron.language.values.scalar_type import promote, sum_dtype
 from cyclotron.language.values.scalars import converted
 from cyclotron.language.values.source_span import here, shape_error
@@ -40,8 +39,7 @@ def matmul(left: object, right: object) -> SymbolicArray:
         raise shape_error(
             "CYC122",
             f"`@` has operands of shapes {text(a.shape)} and {text(b.shape)}: it sums over"
-            f" {broadcasting.as_form(inner[0])} elements of one and {broadcasting.as_form(inner[1])} of the"
-            " other",
+            f" {inner[0]} elements of one and {inner[1]} of the other",
             help="the last axis of the left operand has the size of the last but one of the right",
         )
     rows, columns = a.shape[-2:-1], b.shape[-1:] if len(b.shape) > 1 else ()

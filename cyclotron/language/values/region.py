@@ -104,16 +104,6 @@ def project(region: Region, index: Index) -> Region | None:
     return None if left is None else region_of_list(left, others)
 
 
-def box(extents: Sequence[tuple[Index, Affine | int]]) -> Conjunction:
-    """The constraints ``0 <= index < extent``, where extents may be affine forms of other indices."""
-    result = []
-    for index, extent in extents:
-        last = extent if isinstance(extent, Affine) else Affine({}, int(extent))
-        result.append(Constraint(Affine({index: 1}, 0)))
-        result.append(Constraint(last.plus(Affine({index: -1}, -1))))
-    return tuple(result)
-
-
 def extent(region: Region, index: Index) -> tuple[int, int] | None:
     """The least and the largest value that an index may have; None if there is none."""
     scope = list(dict.fromkeys((index, *indices_of(region))))

@@ -10,7 +10,7 @@ import numpy as np
 
 from cyclotron.language.values.affine import EVERYWHERE, Affine, Constraint, Region, affine, intersection
 from cyclotron.language.values.broadcasting import Shape, Size, as_form, size
-from cyclotron.language.values.condition import Extremum, Piecewise, cases_of, not_affine
+from cyclotron.language.values.condition import Clipped, Extremum, Piecewise, cases_of, not_affine
 from cyclotron.language.values.context import active_recorder
 from cyclotron.language.values.dispatch import Arithmetic, Array
 from cyclotron.language.values.nodes import Apply
@@ -157,6 +157,13 @@ def _slice(name: str, key: slice, extent: Size) -> tuple[Affine, int, Size]:
     bounds = (key.start, key.stop, key.step)
     if not isinstance(key.step, Affine) and key.step == 0:
         _refuse(f"a slice of `{name}` has the step 0", "steps are whole numbers other than 0, e.g. `x[::-1]`")
+    if isinstance(extent, Clipped):
+        if key.start is not None or key.stop is not None or key.step not in (None, 1, -1):
+            _refuse(f"a part of a slice of `{name}` is taken, which its ends clip", "slice the array itself")
+        if key.step != -1:
+            return Affine({}, 0), 1, extent
+        first, extent = Clipped.between(*extent.backwards())
+        return first.times(-1), -1, extent
     if not isinstance(extent, Affine) and not any(isinstance(bound, (Affine, Extremum)) for bound in bounds):
         for bound in (one for one in bounds if one is not None):
             _refuse_data(name, bound)
@@ -172,9 +179,14 @@ def _slice(name: str, key: slice, extent: Size) -> tuple[Affine, int, Size]:
     if isinstance(step, Affine):
         _refuse(f"a slice of `{name}` has the step {step}", "write a step that is no index of a loop")
     end, last = as_form(extent), as_form(extent).plus(Affine({}, -1))
+    if step == 1:
+        firsts = [Affine({}, 0)] if key.start is None else _bound(name, key.start, extent, end)
+        ends = [end] if key.stop is None else _bound(name, key.stop, extent, end, is_stop=True)
+        first, places = Clipped.between(firsts, ends)
+        return first, 1, size(places) if isinstance(places, Affine) else places
     low, high, most = (Affine({}, 0), end, end) if step > 0 else (last, Affine({}, -1), last)
-    first = low if key.start is None else _bound(name, key.start, extent, most)
-    stop_form = high if key.stop is None else _bound(name, key.stop, extent, most)
+    (first,) = [low] if key.start is None else _bound(name, key.start, extent, most)
+    (stop_form,) = [high] if key.stop is None else _bound(name, key.stop, extent, most)
     return first, step, _steps(name, stop_form.plus(first.times(-1)).times(1 if step > 0 else -1), abs(step))
 
 
@@ -189,18 +201,36 @@ def _steps(name: str, length: Affine, step: int) -> Size:
     return size(Affine(terms, -(-length.constant // step)))
 
 
-def _bound(name: str, bound: object, extent: Size, most: Affine) -> Affine:
-    """A bound of a slice that is from 0 to `most` wherever the statement runs: NumPy would cut it off."""
-    form = subscript_form(name, bound, extent)
-    for part in active_recorder().region():
-        for inside in (form, most.plus(form.times(-1))):
-            if not is_empty((*part, Constraint(inside.times(-1).plus(Affine({}, -1))))):
-                _refuse(
-                    f"the bound `{form}` of a slice of `{name}` may lie outside of the axis, which has"
-                    f" {as_form(extent)} elements",
-                    "write one between 0 and the size wherever the loops run, e.g. `x[: n - k]` for `x[:-k]`",
-                )
-    return form
+def _bound(name: str, bound: Any, extent: Size, most: Affine, *, is_stop: bool = False) -> list[Affine]:
+    """The forms, of which it is the largest or as a stop the smallest, of a bound that is not below 0.
+
+    Others than stops are at most `most` wherever the statement runs; as NumPy does, that clips stops.
+    """
+    around = active_recorder().region()
+    given = bound.forms if isinstance(bound, Extremum) else [subscript_form(name, bound, extent)]
+    forms = [*given, most] if is_stop and any(_may_be_below(most, form, around) for form in given) else given
+    zero, sign = Affine({}, 0), -1 if is_stop else 1
+    needed: list[Affine] = []
+    for n, form in enumerate(forms):
+        others = (*needed, *forms[n + 1 :])
+        if not any(not _may_be_below(other.times(sign), form.times(sign), around) for other in others):
+            needed.append(form)
+    below = all if not is_stop else any
+    if below(_may_be_below(form, zero, around) for form in needed) or not (
+        is_stop or all(not _may_be_below(most, form, around) for form in needed)
+    ):
+        _refuse(
+            f"the bound `{bound}` of a slice of `{name}` may lie outside of the axis, which has"
+            f" {extent} elements",
+            "write one between 0 and the size wherever the loops run, e.g. `x[: n - k]` for `x[:-k]`, or"
+            " `x[max(0, i - 1) : i + 2]`",
+        )
+    return needed
+
+
+def _may_be_below(one: Affine, other: Affine, around: Region) -> bool:
+    below = Constraint(other.plus(one.times(-1)).plus(Affine({}, -1)))
+    return any(not is_empty((*part, below)) for part in around)
 
 
 def _refuse_data(name: str, key: Any) -> None:
@@ -219,13 +249,12 @@ def _refuse_data(name: str, key: Any) -> None:
             else "use slices with steps, or loops over affine subscripts",
         )
     if isinstance(key, slice):
-        for bound in (key.start, key.stop, key.step):
-            if isinstance(bound, Arithmetic):
-                _refuse(
-                    f"a bound of a slice of `{name}` depends on data, and so would the shape",
-                    "assign to such slices, e.g. `x[:, :stop] = y`, and read whole axes, choosing by data:"
-                    " `cy.where(cy.arange(n) < stop, x, 0)`",
-                )
+        if has_bounds_of_data(key) or isinstance(key.step, Arithmetic):
+            _refuse(
+                f"a bound of a slice of `{name}` depends on data, and so would the shape",
+                "assign to such slices, e.g. `x[:, :stop] = y`, and read whole axes, choosing by data:"
+                " `cy.where(cy.arange(n) < stop, x, 0)`",
+            )
     elif isinstance(key, Arithmetic):
         raise trace_error(
             "CYC103",
@@ -263,6 +292,19 @@ def has_places(key: object) -> bool:
 
 
 def has_bounds_of_data(key: object, kinds: type | tuple[type, ...] = Arithmetic) -> bool:
-    """Return whether slices among subscripts have bounds that are data."""
+    """Return whether slices among subscripts have bounds that are data, or extrema that do not clip them."""
     slices = [one for one in keys_of(key) if isinstance(one, slice)]
-    return any(isinstance(bound, kinds) for one in slices for bound in (one.start, one.stop))
+    return any(
+        isinstance(bound, kinds) and not (one.step in (None, 1) and _clips(bound, is_start))
+        for one in slices
+        for bound, is_start in ((one.start, True), (one.stop, False))
+    )
+
+
+def _clips(bound: object, is_start: bool) -> bool:
+    """Return whether a bound is as a start the largest of forms, as a stop the smallest, and not below 0."""
+    if not isinstance(bound, Extremum) or bound.largest != is_start:
+        return False
+    around = active_recorder().region()
+    below = (_may_be_below(form, Affine({}, 0), around) for form in bound.forms)
+    return not (all if is_start else any)(below)
