@@ -52,6 +52,7 @@ from cyclotron.language.trace.last_values import later
 from cyclotron.language.trace.loop_carried import as_it_was
 from cyclotron.language.trace.loop_carried import loop_carried as kept
 from cyclotron.language.trace.loop_carried import update_carried as keep
+from cyclotron.language.trace.loop_extremes import loop_extreme as extreme
 from cyclotron.language.trace.loop_parts import loop_parts as parts
 from cyclotron.language.trace.loop_sums import changed, multiplied
 from cyclotron.language.trace.loop_sums import loop_sum as added

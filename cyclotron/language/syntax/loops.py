@@ -13,6 +13,7 @@ from cyclotron.language.syntax.assignments import computed
 from cyclotron.language.syntax.host_loops import ends_at_data, has_strides, is_of_host, updates_of
 from cyclotron.language.syntax.items import Items, is_container, items_of, strictness
 from cyclotron.language.syntax.jumps import is_break, jumps, without_continue
+from cyclotron.language.syntax.loop_extremes import Extreme, Taken, extremes_of, without
 from cyclotron.language.syntax.loop_sums import loop_sums
 from cyclotron.language.syntax.names import assigned_names
 from cyclotron.language.syntax.ranges_of_data import over_places
@@ -37,6 +38,9 @@ _Loop = TypeVar("_Loop", ast.For, ast.While)
 
 def for_loop(state: RewriteState, node: ast.For) -> list[ast.stmt]:
     """Rewrite a loop over a range, the items of an array, or values of the host."""
+    extremes = extremes_of(state, node)
+    if extremes:
+        return _with_extremes(state, node, extremes)
     node = _apart(state, _structured(state, node))
     function = state.source.meaning(node.iter.func) if isinstance(node.iter, ast.Call) else MISSING
     if function is builtins.range:
@@ -66,6 +70,32 @@ def for_loop(state: RewriteState, node: ast.For) -> list[ast.stmt]:
         f"the loop runs over `{state.source.text_of(node.iter)}`, not over a range or an array",
         "write `for i in range(len(x))` with `x[i]` for what it takes of an array, one loop an index",
     )
+
+
+def _with_extremes(state: RewriteState, node: ast.For, extremes: dict[ast.stmt, Extreme]) -> list[ast.stmt]:
+    """A loop that takes the numbers of which a name keeps an extreme, which is found behind it."""
+    places = {one: state.unused(f"{extreme.name.id}_of") for one, extreme in extremes.items()}
+    before: list[ast.stmt] = []
+    after: list[ast.stmt] = []
+    for one, extreme in extremes.items():
+        target, place = extreme.name, name(places[one])
+        options = words(name=target.id, largest=extreme.largest)
+        first = state.rewrite(ast.copy_location(name(target.id), target))
+        before.append(
+            located(ast.Assign([name(place.id, store=True)], call(state.il, "extreme", [], options)), one)
+        )
+        joined = call(place.id, "joined", [first])
+        after.append(located(ast.Assign([name(target.id, store=True)], joined), one))
+    loop = for_loop(state, without(node, places, extremes))
+    for extreme in extremes.values():
+        state.names.store(extreme.name.id, symbolic=True)
+        state.arrays.declare_data({extreme.name.id})
+    return [*before, *loop, *after]
+
+
+def taken(state: RewriteState, node: Taken) -> list[ast.stmt]:
+    """`best_of.take(e)`: a number that a loop computes and takes."""
+    return [ast.Expr(call(node.place, "take", [state.rewrite(node.value)]))]
 
 
 def while_loop(state: RewriteState, node: ast.While) -> list[ast.stmt]:

@@ -11,7 +11,8 @@ from cyclotron.language.syntax.assignments import annotated, assign, augmented, 
 from cyclotron.language.syntax.branches import condition
 from cyclotron.language.syntax.factories import strip_signature
 from cyclotron.language.syntax.host import expression_statement, headline, host_statement, with_block
-from cyclotron.language.syntax.loops import break_loop, for_loop, while_loop
+from cyclotron.language.syntax.loop_extremes import Taken
+from cyclotron.language.syntax.loops import break_loop, for_loop, taken, while_loop
 from cyclotron.language.syntax.packages import check_packages
 from cyclotron.language.syntax.returns import return_results
 from cyclotron.language.syntax.rewrite_state import RewriteState
@@ -96,6 +97,7 @@ _KINDS: Mapping[type[ast.stmt], Callable[[RewriteState, Any], list[ast.stmt]]] =
     ast.Import: host_statement,
     ast.ImportFrom: host_statement,
     ast.Pass: lambda _, node: [node],
+    Taken: taken,
 }
 
 

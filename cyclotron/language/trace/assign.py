@@ -116,7 +116,9 @@ def new_part(
 ) -> tuple[SymbolicTensor, SymbolicTensor | View]:
     """As `new_array`, of any shape: where loops tell that, or the place, it is a part of the new tensor."""
     has_size = all(isinstance(size, int) for size in value.shape)
-    firsts = [] if has_size and value.costly else _firsts(value)  # terms of sums come from several places
+    around = set(indices_of(active_recorder().region()))
+    # Terms of sums come from several places.
+    firsts = _firsts(value, around) if around and not (has_size and value.costly) else []
     if has_size and not any(first.terms for first in firsts):
         tensor = new_array(value, name, variable)
         return tensor, tensor
@@ -144,9 +146,8 @@ def _new_tensor(
     return tensor, part
 
 
-def _firsts(value: SymbolicArray) -> list[Affine]:
+def _firsts(value: SymbolicArray, around: set[Index]) -> list[Affine]:
     """The places of an array's first elements along each axis, as in most of what its elements come from."""
-    around = set(indices_of(active_recorder().region()))
     steps = [Index("step", here()) for _ in value.shape]
     element = value.at([Affine({step: 1}, 0) for step in steps])
     forms = [form for access in accesses(element) for form in access.index]
