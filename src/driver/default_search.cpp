@@ -18,10 +18,9 @@
 #include <vector>
 
 #include <cyclotron/poly/effort.hpp>
-#include <cyclotron/runtime/runtime.hpp>
-#include <cyclotron/support/interrupt.hpp>
 
 #include "candidates.hpp"
+#include "simulated_cycles.hpp"
 
 namespace cyclotron::driver {
 
@@ -68,14 +67,12 @@ constexpr unsigned long operations_of_cost = 10'000;
 /// A placement whose estimate is so many times better is tried before the usual default.
 constexpr double far_faster = 2;
 /// One that takes seconds to analyse is tried in the end where its estimate is so many times better than one PE, or than
-/// the best; of costly kernels some tenths of a second where it is `worth_tenths`, of long ones where `far_faster`.
-constexpr double worth_seconds = 1.75, worth_tenths = 1.5, many_times = 4;
+/// the best; some tenths of a second where it is `much_faster`, of long kernels where `far_faster`.
+constexpr double worth_seconds = 1.75, many_times = 4;
 /// Operations of integer sets for each of its analyses: some milliseconds.
 constexpr unsigned long most_operations = 500'000;
 /// For the analysis of the one that promises the most of those that need more: some tenths of a second.
 constexpr unsigned long most_operations_again = 4'000'000;
-/// PEs, and instructions that the simulator follows, of the programs whose time it tells: a few hundredths of a second.
-constexpr std::int64_t most_pes = 1 << 16, most_work = 1 << 20;
 /// A placement that takes so much longer than the best may be chosen for its fewer PEs.
 constexpr double about_as_fast = 1.05;
 /// One that is so much faster is missed.
@@ -97,71 +94,6 @@ constexpr std::size_t most_dealt = 2;
 std::vector<std::int64_t> extents_of(const machine::Machine& machine) {
   if (!machine.grid.empty()) return machine.grid;
   return std::vector(machine::dimensions(machine).value_or(0), std::numeric_limits<std::int64_t>::max());
-}
-
-std::int64_t pe_count(const program::Program& program) {
-  std::int64_t result = 1;
-  for (const auto extent : program.grid) {
-    if (__builtin_mul_overflow(result, extent, &result)) return std::numeric_limits<std::int64_t>::max();
-  }
-  return result;
-}
-
-/// Tells whether a loop holds a branch alone.
-bool holds_alone(const std::vector<program::Instruction>& code, std::size_t branch) {
-  std::size_t open = 0, at = branch;
-  do {
-    const auto& action = code[at++].action;
-    if (std::holds_alternative<program::End>(action))
-      --open;
-    else if (std::holds_alternative<program::Loop>(action) || std::holds_alternative<program::If>(action))
-      ++open;
-  } while (open > 0);
-  return std::holds_alternative<program::End>(code[at].action);
-}
-
-/// The program with so many of the iterations that numbers bound as are expected; all of loops that also do something else.
-program::Program with_expected_iterations(program::Program program) {
-  for (auto& pe_class : program.classes) {
-    auto& code = pe_class.code;
-    for (std::size_t n = 0; n + 1 < code.size(); ++n) {
-      auto* loop = std::get_if<program::Loop>(&code[n].action);
-      const auto* branch = std::get_if<program::If>(&code[n + 1].action);
-      if (loop == nullptr || branch == nullptr || branch->within.empty() || loop->lower.size() != 1 ||
-          loop->upper.size() != 1 || loop->lower[0].divisor != 1 || loop->upper[0].divisor != 1 ||
-          !holds_alone(code, n + 1))
-        continue;
-      // lower + (upper - lower) / share
-      auto& upper = loop->upper[0];
-      const auto& lower = loop->lower[0].numerator;
-      upper.divisor = schedule::expected_of_bounded;
-      auto& form = upper.numerator;
-      form.constant += (upper.divisor - 1) * lower.constant;
-      form.coefficients.resize(std::max(form.coefficients.size(), lower.coefficients.size()), 0);
-      for (std::size_t v = 0; v < lower.coefficients.size(); ++v)
-        form.coefficients[v] += (upper.divisor - 1) * lower.coefficients[v];
-    }
-  }
-  return program;
-}
-
-/// The cycles of a run, where the simulator tells them soon.
-std::optional<std::int64_t> simulated_cycles(const program::Program& given) {
-  if (pe_count(given) > most_pes) return std::nullopt;
-  const bool is_bounded = program::is_bounded_by_numbers(given);
-  const auto program = is_bounded ? with_expected_iterations(given) : program::Program(given);
-  runtime::Progress progress = [](double) {
-    return Interrupt::of_this_thread() == nullptr || !Interrupt::of_this_thread()->raised();
-  };
-  progress.most_work = most_work;
-  try {
-    return runtime::simulate(program, {}, {.functional = false, .event_limit = 0}, progress).cycles;
-  } catch (const InternalError&) {
-    throw;
-  } catch (const Error&) {  // it takes long, or is no run: PEs wait for each other, tensors do not fit
-    check_interrupt();
-    return std::nullopt;
-  }
 }
 
 /// The time to compile a candidate, of which one for a kernel of one equation and one index takes 1, about.
@@ -221,6 +153,7 @@ class DefaultSearch {
       try_rest();
       try_routes();
       try_swapped();
+      try_turned();
       try_reordered();
       if (cost_ < long_kernel) try_dealt();
       try_long();
@@ -420,9 +353,14 @@ class DefaultSearch {
       const bool is_late = try_order(placement, orders_of_routes(), true) == Obstacle::late_value;
       const bool compiles = choices_.size() > before;
       const auto* other = is_late ? reordered(placement, 1) : nullptr;
-      if (other != nullptr) try_order(*other, orders_of_routes(), true);
+      if (other != nullptr && !compiles_as(*other)) try_order(*other, orders_of_routes(), true);
       if (compiles) refused_.erase(refused_.begin() + static_cast<std::ptrdiff_t>(n--));
     }
+  }
+
+  [[nodiscard]] bool compiles_as(const schedule::Placement& placement) const {
+    return std::ranges::any_of(choices_,
+                               [&](const Choice& choice) { return key(choice.placement) == key(placement); });
   }
 
   /// The defaults with all that is legal: in need.
@@ -465,6 +403,9 @@ class DefaultSearch {
         static_cast<double>(choices_.back().cycles.value_or(0)) > far_faster * placement.cycles;
     if ((is_late || is_slow) && other != nullptr && other != first)
       try_order(*other, std::min(most, orders()));
+    const auto* trees = same_space(placements_.in_trees, placement);
+    if (is_late && choices_.size() == before && cost_ < costly_kernel && trees != nullptr)
+      try_order(*trees, std::min(most, orders()));
   }
 
   using Order = std::pair<std::vector<std::string>, std::vector<recurrence::Tree>>;
@@ -483,12 +424,18 @@ class DefaultSearch {
   /// The placement with its reductions in the order that suits it, if that is so many times better.
   [[nodiscard]] const schedule::Placement* reordered(const schedule::Placement& placement,
                                                      double times = much_faster) const {
-    const auto found = std::ranges::find_if(placements_.reordered, [&](const schedule::Placement& other) {
+    const auto* found = same_space(placements_.reordered, placement);
+    return found == nullptr || placement.cycles < times * found->cycles ? nullptr : found;
+  }
+
+  /// The first with the same space.
+  static const schedule::Placement* same_space(const std::vector<schedule::Placement>& others,
+                                               const schedule::Placement& placement) {
+    const auto found = std::ranges::find_if(others, [&](const schedule::Placement& other) {
       return other.schedule.space_indices == placement.schedule.space_indices &&
              other.schedule.movements == placement.schedule.movements;
     });
-    if (found == placements_.reordered.end() || placement.cycles < times * found->cycles) return nullptr;
-    return &*found;
+    return found == others.end() ? nullptr : &*found;
   }
 
   /// True where links were missing for some order of it.
@@ -566,7 +513,7 @@ class DefaultSearch {
   /// The best placement with its dimensions the other way round, where the machine's are alike: a PE then goes through
   /// the values that share it in another order, which estimates do not tell.
   void try_swapped() {
-    const poly::EffortLimit limit(cost_ < long_kernel ? most_operations_again : most_operations);
+    const poly::EffortLimit limit(cost_ < costly_kernel ? most_operations_again : most_operations);
     const auto& best = choices_[order_of_choices().front()];
     const auto& grid = best.compiled.program.grid;
     if (!best.placement.is_folded || grid.size() != 2 || grid[0] == 1 || grid[1] == 1 ||
@@ -576,6 +523,25 @@ class DefaultSearch {
     auto& space = swapped.schedule.space_indices;
     std::swap(space[0], space[1]);
     try_order(swapped, 1, best.routed);
+  }
+
+  /// The best placement with a dimension the other way, where it takes far longer than its estimate: values that pass PEs
+  /// in turn may then come to their last one sooner, which estimates do not tell.
+  void try_turned() {
+    const poly::EffortLimit limit(most_operations);
+    const auto& best = choices_[order_of_choices().front()];
+    if (cost_ >= costly_kernel || best.routed || best.pes == 1 ||
+        static_cast<double>(best.cycles.value_or(0)) < far_faster * best.placement.cycles)
+      return;
+    const auto placement = best.placement;
+    const auto grid = best.compiled.program.grid;
+    for (std::size_t d = 0; d < grid.size(); ++d) {
+      if (grid[d] == 1) continue;
+      auto turned = placement;
+      auto& index = turned.schedule.space_indices[d];
+      index = fmt::format("-{}", index);
+      try_order(turned, 1);
+    }
   }
 
   /// Values dealt out in turn level what differs along an index, and share it among more PEs than blocks of a whole number
@@ -603,15 +569,13 @@ class DefaultSearch {
         std::ranges::min_element(lacked_, {}, [&](const Lacked& lacked) { return hope(lacked.placement); });
     if (is_very_long_ || best == lacked_.end()) return;
     const bool on_one_pe = choice.pes == 1;
-    const auto worth = on_one_pe               ? worth_seconds
-                       : cost_ < costly_kernel ? much_faster
-                       : cost_ < long_kernel   ? worth_tenths
-                                               : far_faster;
+    const auto worth = on_one_pe ? worth_seconds : cost_ < long_kernel ? much_faster : far_faster;
     const auto gain = best_time() / hope(best->placement);
     const auto operations = gain >= hopeless                  ? most_operations_of_very_long
                             : on_one_pe || gain >= many_times ? most_operations_of_long
                                                               : most_operations_again;
-    if (gain <= worth || (best->routed && operations <= most_operations_of_routes)) return;
+    if (gain <= worth || (best->routed && (operations <= most_operations_of_routes || gain < many_times)))
+      return;
     const poly::EffortBudget budget(operations);
     try_order(schedule::Placement(best->placement), orders(), best->routed);
   }

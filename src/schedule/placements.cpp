@@ -34,6 +34,8 @@ using Names = std::vector<std::string>;
 constexpr std::size_t most_indices = 24, most_indices_of_cubes = 10;
 /// Reductions in another order are tried where the estimate is so many times better.
 constexpr double much_shorter = 1.05;
+/// Parts that each PE of a tree joins.
+constexpr std::int64_t radix_of_pes = 4;
 /// Comparisons of parts of the grid, to tell which PE computes the most: some microseconds.
 constexpr std::size_t most_comparisons = 1 << 12;
 /// Placements of which those that deal values out are estimated, the best: more than a search compiles.
@@ -580,6 +582,17 @@ class Estimates {
     return result;
   }
 
+  /// The placement with its reductions in trees, where a PE has one term: no PE then waits for all before it.
+  [[nodiscard]] std::optional<Placement> in_trees(const Placement& placement) const {
+    auto schedule = placement.schedule;
+    for (const auto& index : schedule.space_indices) {
+      if (in_any_order_.contains(index)) schedule.reductions.push_back({index, radix_of_pes});
+    }
+    if (placement.is_folded || schedule.reductions.empty()) return std::nullopt;
+    std::ranges::sort(schedule.reductions, {}, &recurrence::Tree::index);
+    return of(std::move(schedule));
+  }
+
  private:
   /// Indices on the grid.
   struct Spread {
@@ -739,6 +752,7 @@ Placements placements(const System& system, const std::vector<std::int64_t>& gri
   for (const auto* placements : {&result.defaults, &result.others}) {
     for (const auto& placement : *placements) {
       std::ranges::move(estimates.reordered(placement), std::back_inserter(result.reordered));
+      if (auto other = estimates.in_trees(placement)) result.in_trees.push_back(std::move(*other));
     }
   }
   std::ranges::stable_sort(result.others, {}, &Placement::cycles);

@@ -169,6 +169,7 @@ struct Placements {
   std::vector<Placement> others;    ///< All others of plain indices, those that cost least first.
   /// Of all these, with reductions over indices in space in blocks or inwards: those that may be in any order and gain by it.
   std::vector<Placement> reordered;
+  std::vector<Placement> in_trees;  ///< The reductions of all PEs, each of which has one term.
   std::vector<Placement>
       dealt;  ///< Of the best of the first two, with values that PEs share dealt out in turn.
 };
