@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-_HEADER = ("class", "PEs", "data", "queues", "code", "of bytes")
+_HEADER = ("class", "PEs", "data", "queues", "code", "held", "of bytes")
 # As of programs that are compiled for no machine.
 _NO_BOUND = 1 << 40
 _PIXELS = (480, 200)  # of the picture in notebooks
@@ -67,12 +67,16 @@ class ClassMemory:
     code : int
         Bytes of its instructions, an estimate: 4 for each instruction, operand and number, and for each index
         that an address, a bound or a condition is computed from.
+    held : int or None
+        Bytes of these that have to fit the memory: the data, and what else ``cy.PE(holds=)`` names. None where
+        that has no bound.
     instructions : int
         How many there are.
     loops : tuple of (str, int, int)
         The index of each loop, its first and last instruction.
     slots : tuple of SlotMemory
-        Its values in memory, by address; those in registers are left out.
+        Its values in memory, by address; those in registers are left out. The tensors that it holds are
+        among them, ``tensor x`` of all that the PE loads or stores of ``x``.
     text : str
         The map as text.
     """
@@ -82,6 +86,7 @@ class ClassMemory:
     data: int
     queues: int | None
     code: int
+    held: int | None
     instructions: int
     loops: tuple[tuple[str, int, int], ...]
     slots: tuple[SlotMemory, ...]
@@ -97,7 +102,7 @@ class MemoryMap:
     """Contents of the memory of a PE of each class; prints as text, `plot` draws addresses over time.
 
     Data must fit the memory, or the program is refused. Queues and code are told beside them: machines may
-    have memories of their own for these.
+    have memories of their own for these, or the same one (``cy.PE(holds=)``), in which all has to fit.
 
     Attributes
     ----------
@@ -176,6 +181,7 @@ class MemoryMap:
                 f"{one.data:,}",
                 bytes_text(one.queues),
                 f"{one.code:,}",
+                bytes_text(one.held),
                 bytes_text(self.capacity),
             ]
             for one in self.classes

@@ -196,12 +196,13 @@ class Program:
         them. The executive has the loops that end by data, and sends the number of each section to the
         response PEs, which have a share of its calls and arguments in tables; the merge PE sends these on
         in order. Inputs are the flags of the loops, by iteration; outputs what came to the workers of
-        each section, the numbers of its calls and of their tensors. `roles` has the PEs by their role.
+        each section, the numbers of its calls and the addresses of their tensors, or numbers where PEs do not
+        hold them. `roles` has the PEs by their role.
 
         Raises
         ------
         CapacityError
-            CYC501 if its tables do not fit the memory of PEs, with a call or an argument in each.
+            CYC501 if its tables do not fit the memory of PEs, with a call in each or with ``Control.pes`` of them.
 
         Examples
         --------

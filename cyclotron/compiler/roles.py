@@ -230,11 +230,7 @@ class Roles(Table):
     @property
     def caption(self) -> str:
         """The title of the table, in a line."""
-        names: tuple[tuple[RoleName, str], ...] = (
-            ("worker", "worker"),
-            ("reduction", "reduction PE"),
-            ("relay", "relay"),
-        )
+        names = zip(get_args(RoleName), ("worker", "reduction PE", "relay"), strict=True)
         counts = [(self.count(name), text) for name, text in names]
         parts = [f"{count} {text}{'' if count == 1 else 's'}" for count, text in counts if count]
         head = "a controller" if self.controller is not None else "no controller"

@@ -162,6 +162,9 @@ class Control:
         Cycles of a word from PE to PE, at least 0.
     setup : int
         Cycles in which a PE sets up one call, at least 0.
+    pes : int
+        Of its row, at most; at least 4. A program has two response PEs, and as many more as the tables of its
+        calls need: 996 PEs of 48 KB have the 48 MB of the paper (section 4.1).
 
     Raises
     ------
@@ -177,10 +180,11 @@ class Control:
     latency: int = records.field(default=0, unit="cycles")
     hop: int = records.field(default=1, unit="cycles")
     setup: int = records.field(default=55, unit="cycles")
+    pes: int = 996
 
     def __post_init__(self) -> None:
-        for field in ("latency", "hop", "setup"):
-            _set_integer(self, "control", field, 0, MOST)
+        for field, least in (("latency", 0), ("hop", 0), ("setup", 0), ("pes", 4)):
+            _set_integer(self, "control", field, least, MOST)
 
     __repr__ = code
 
@@ -304,6 +308,12 @@ class PE:
         Most instructions that begin in one cycle, 1 to 1024, by what they do: ``"load"``, ``"store"``,
         ``"send"`` (broadcasts too), ``"receive"``, and ``"issue"``, all of these, moves and operators
         together: ``{"issue": 1}`` has each instruction take a cycle at least. What is left out has no limit.
+    holds : sequence of str
+        Sharers of the memory besides the program's values: ``"code"``, its instructions; ``"queues"``, those
+        of the channels into the PE; ``"tensors"``, the elements of the tensors that the PE loads and stores,
+        each tensor at one address in all PEs, where no `Memory` serves the PE. `Program.memory` tells all of
+        them; a program whose PEs need more than ``memory`` for values and these is refused (CYC501), that of
+        the controller too (`Control`).
     overlap : bool
         The matrix, the vector and the scalar unit work side by side: an operator begins, in the program's
         order, once its unit may begin another pass, and the PE goes on at once. An instruction still waits
@@ -333,6 +343,7 @@ class PE:
     channels: int | None = None
     ports: Mapping[str, int] = dataclasses.field(default_factory=dict)
     overlap: bool = False
+    holds: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _set_integer(self, "pe", "memory", 1, _MOST_MEMORY)
@@ -351,12 +362,16 @@ class PE:
             _set_integer(self, "pe", "registers", 0, _MOST_REGISTERS)
         if self.banks is not None:
             _set_integer(self, "pe", "banks", 1, _MOST_BANKS)
-            _check_banks(self.memory, self.banks)
         if self.channels is not None:
             _set_integer(self, "pe", "channels", 1, _MOST_CHANNELS)
         object.__setattr__(self, "ports", _ports(self.ports))
         if not isinstance(self.overlap, bool):
             raise wrong_type("machine `pe.overlap`", self.overlap, "True or False")
+        held = None if isinstance(self.holds, str | Mapping) else items_of(self.holds)
+        if held is None or not all(isinstance(part, str) for part in held):
+            raise wrong_type("machine `pe.holds`", self.holds, 'names, for example ("code", "queues")')
+        object.__setattr__(self, "holds", tuple(held))
+        _core.verify_machine(_core.Machine(pe=records.to_core(self)))
 
     __repr__ = code
 
@@ -365,8 +380,9 @@ class PE:
         """The memory, its banks, the registers, the channels and the ports, for people."""
         units = (("GiB", _KIB**3), ("MiB", _KIB**2), ("KiB", _KIB), ("bytes", 1))
         text = next(f"{self.memory // size} {unit}" for unit, size in units if self.memory % size == 0)
-        text += f" a PE{_counted(' in', self.banks, 'bank')}{_counted(',', self.registers, 'register')}"
-        text += _counted(",", self.channels, "channel")
+        text += f" a PE{_counted(' in', self.banks, 'bank')}"
+        text += f" for {', '.join(self.holds)} too" if self.holds else ""
+        text += _counted(",", self.registers, "register") + _counted(",", self.channels, "channel")
         text += "".join(f", {most} {kind} a cycle" for kind, most in self.ports.items())
         return f"{text}, units side by side" if self.overlap else text
 
@@ -475,14 +491,6 @@ def _check_accumulator(dtypes: tuple[str, ...] | None, accumulator: str) -> None
 
 def _set_integer(target: Control | Link | Unit | PE, prefix: str, field: str, least: int, most: int) -> None:
     object.__setattr__(target, field, integer(f"{prefix}.{field}", getattr(target, field), least, most))
-
-
-def _check_banks(memory: int, banks: int) -> None:
-    if memory % banks:
-        raise unfit(
-            f"machine `pe.memory` is {memory} bytes, which are no {banks} equal banks",
-            f"give a memory of {max(1, memory // banks) * banks} bytes",
-        )
 
 
 def _ports(ports: object) -> FrozenDict:

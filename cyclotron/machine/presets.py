@@ -259,7 +259,8 @@ def wse2(rows: int, columns: int, *, channels: int | None = 24) -> Machine:
     """Return a rectangle of PEs of Cerebras' second Wafer-Scale Engine.
 
     D. Van Essendelft et al., "A System Level Compiler for Massively-Parallel, Spatial, Dataflow
-    Architectures" (MACH): 48 KB for program and variables (section 5.5); one operand a cycle to or from the
+    Architectures" (MACH): 48 KB for program and variables (section 5.5), that is the arrays that the PEs hold
+    from start to end, values of the program, its code and queues; one operand a cycle to or from the
     network, and one or two cycles a hop (figure 1), of which this takes one; 24 channels (section 4); 50 to
     60 cycles to set up an operation (section 4.1), of which this takes 55 for each call (`Control`). The
     about 10 cycles until a section leaves the controller come out of the programs of its PEs.
@@ -287,8 +288,7 @@ def wse2(rows: int, columns: int, *, channels: int | None = 24) -> Machine:
     One multiply-add a cycle is an assumption, after the three reads and one write a cycle of figure 1. There
     is no clock, which the paper does not give. A channel counts once in a PE that receives from one neighbour
     and sends to another on it, as if switching its route cost nothing. Left out: that the channels of a link
-    share its word a cycle (``dataclasses.replace(machine, shared_links=True)``), the memory of the
-    instructions, routers that pass messages on without the PE, and the banks of the memory, from which its
+    share its word a cycle (``dataclasses.replace(machine, shared_links=True)``), routers that pass messages on without the PE, and the banks of the memory, from which its
     streams of elements reach that rate: with ``cy.PE(banks=8)`` an accumulator in the memory would take two
     cycles, one to read and one to write it.
 
@@ -297,7 +297,7 @@ def wse2(rows: int, columns: int, *, channels: int | None = 24) -> Machine:
     >>> cy.machines.wse2(10, 20).grid
     (10, 20)
     """
-    pe = PE(memory=48 * 1024, flops_per_cycle=2, channels=channels)
+    pe = PE(memory=48 * 1024, flops_per_cycle=2, channels=channels, holds=("code", "queues", "tensors"))
     return Machine(grid=(rows, columns), pe=pe, control=Control(latency=0, hop=1, setup=55))
 
 

@@ -61,7 +61,8 @@ void bind_machine(py::module_& module) {
               Field("flops_per_cycle", &Pe::flops_per_cycle), Field("cycles", &Pe::cycles),
               Field("matrix", &Pe::matrix), Field("vector", &Pe::vector), Field("scalar", &Pe::scalar),
               Field("registers", &Pe::registers), Field("banks", &Pe::banks),
-              Field("channels", &Pe::channels), Field("ports", &Pe::ports), Field("overlap", &Pe::overlap));
+              Field("channels", &Pe::channels), Field("ports", &Pe::ports), Field("overlap", &Pe::overlap),
+              Field("holds", &Pe::holds));
   bind_record(module, "Slice", "Coordinates as of a Python slice.", Field("first", &Slice::first),
               Field("last", &Slice::last), Field("step", &Slice::step));
   bind_record(module, "Memory", "A memory outside the PEs.",
@@ -71,7 +72,7 @@ void bind_machine(py::module_& module) {
               Field("size_bytes", &Memory::size_bytes));
   bind_record(module, "Control", "The controller of loops whose ends depend on data.",
               Field("latency_cycles", &Control::latency_cycles), Field("hop_cycles", &Control::hop_cycles),
-              Field("setup_cycles", &Control::setup_cycles));
+              Field("setup_cycles", &Control::setup_cycles), Field("pes", &Control::pes));
   bind_record(module, "Machine", "The target; an empty grid is as large as the program needs.",
               Field("grid", &Machine::grid), Field("topology", &Machine::topology),
               Field("link_maps", &Machine::link_maps), Field("link", &Machine::link),

@@ -33,9 +33,20 @@ py::dict slot_dict(const program::Slot& slot) {
                   "bytes"_a = memory::size_bytes(slot), "address"_a = slot.address,
                   "first_register"_a = slot.first_register, "persistent"_a = slot.persistent);
 }
+const std::vector<memory::TensorBlock>& blocks(const ClassView& view) {
+  if (!*view.blocks) *view.blocks = memory::place_tensors(*view.program);
+  return **view.blocks;
+}
+std::size_t number(const ClassView& view) {
+  return static_cast<std::size_t>(view.pe_class - view.program->classes.data());
+}
+/// Of the slots and of the tensors that its PEs hold, with their lifetimes.
+memory::Layout layout(const ClassView& view) {
+  return memory::layout(*view.program, number(view), blocks(view));
+}
 Dicts slots(const ClassView& view) {
   Dicts result;
-  for (const auto& slot : view.pe_class->slots) result.append(slot_dict(slot));
+  for (const auto& slot : layout(view).slots) result.append(slot_dict(slot));
   return result;
 }
 
@@ -46,7 +57,7 @@ std::pair<std::size_t, std::size_t> pair(const memory::Interval& interval) {
 /// Of each slot, the first and last instruction of each time that it lives.
 std::vector<std::vector<std::pair<std::size_t, std::size_t>>> lifetimes(const ClassView& view) {
   std::vector<std::vector<std::pair<std::size_t, std::size_t>>> result;
-  for (const auto& lifetime : memory::lifetimes(*view.pe_class))
+  for (const auto& lifetime : layout(view).live)
     std::ranges::transform(lifetime, std::back_inserter(result.emplace_back()), pair);
   return result;
 }
@@ -60,8 +71,9 @@ std::vector<std::tuple<std::string, std::size_t, std::size_t>> loops(const Class
 }
 
 py::typing::Dict<py::str, py::typing::Optional<py::int_>> footprint(const ClassView& view) {
-  const auto bytes = memory::footprint(*view.program, *view.pe_class);
-  return py::dict("data"_a = bytes.data, "queues"_a = bytes.queues, "code"_a = bytes.code);
+  const auto bytes = memory::footprint(*view.program, number(view), blocks(view));
+  return py::dict("data"_a = bytes.data, "queues"_a = bytes.queues, "code"_a = bytes.code,
+                  "held"_a = bytes.held);
 }
 
 /// File and line of the Python text of each instruction; line 0 where there is none.
@@ -89,7 +101,8 @@ std::vector<std::string> tensors(const ClassView& view) {
 py::typing::List<ClassView> classes(const py::object& self) {
   const auto& program = self.cast<const program::Program&>();
   py::typing::List<ClassView> result;
-  for (const auto& pe_class : program.classes) result.append(ClassView{self, &program, &pe_class});
+  const auto blocks = std::make_shared<std::optional<std::vector<memory::TensorBlock>>>();
+  for (const auto& pe_class : program.classes) result.append(ClassView{self, &program, &pe_class, blocks});
   return result;
 }
 
@@ -103,8 +116,9 @@ void bind_pe_classes(py::module_& module) {
                              [](const ClassView& c) { return program::Storage(*c.pe_class).memory_bytes; })
       .def_property_readonly("registers",
                              [](const ClassView& c) { return program::Storage(*c.pe_class).registers; })
-      .def_property_readonly("memory_map",
-                             [](const ClassView& c) { return memory::memory_map(*c.program, *c.pe_class); })
+      .def_property_readonly(
+          "memory_map",
+          [](const ClassView& c) { return memory::memory_map(*c.program, number(c), blocks(c)); })
       .def_property_readonly("lifetimes", &lifetimes)
       .def_property_readonly("loops", &loops)
       .def_property_readonly("footprint", &footprint)

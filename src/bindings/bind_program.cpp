@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <cyclotron/memory/channels.hpp>
+#include <cyclotron/memory/control.hpp>
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/program/constants.hpp>
 #include <cyclotron/program/file.hpp>
@@ -79,6 +80,7 @@ program::Program with_machine(program::Program program, const machine::Machine& 
   program::verify_units(program);
   program::verify(program);
   memory::verify_layout(program);
+  memory::require_control(program);
   return program;
 }
 
@@ -87,7 +89,8 @@ program::Program with_depths(program::Program program, const std::vector<std::in
   for (std::size_t c = 0; c < depths.size(); ++c) program.channels[c].depth = depths[c];
   const py::gil_scoped_release release;
   program::verify(program);
-  return program;
+  machine::Machine machine = program.machine;
+  return memory::with_machine(std::move(program), std::move(machine));
 }
 
 machine::Link link(const program::Program& program, std::size_t channel, std::size_t sender) {

@@ -3,6 +3,11 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/typing.h>
 
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <cyclotron/memory/tensors.hpp>
 #include <cyclotron/program/program.hpp>
 
 namespace cyclotron::bindings {
@@ -12,6 +17,8 @@ struct ClassView {
   pybind11::object owner;
   const program::Program* program;
   const program::PeClass* pe_class;
+  /// The program's, once one of its classes was asked for them.
+  std::shared_ptr<std::optional<std::vector<memory::TensorBlock>>> blocks;
 };
 
 void bind_pe_classes(pybind11::module_& module);

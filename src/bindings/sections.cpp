@@ -6,8 +6,7 @@
 #include <string>
 #include <utility>
 
-#include <cyclotron/memory/layout.hpp>
-#include <cyclotron/program/control_system.hpp>
+#include <cyclotron/memory/control.hpp>
 #include <cyclotron/program/procedures.hpp>
 #include <cyclotron/program/roles.hpp>
 #include <cyclotron/program/sections.hpp>
@@ -43,10 +42,7 @@ program::Program control_system(const program::Program& program) {
   if (!program::uses_controller(program))
     throw py::value_error("no PE of this program waits for a controller");
   const py::gil_scoped_release release;
-  program::Program result = memory::allocate(program::control_system(program));
-  program::verify(result);
-  memory::verify_layout(result);
-  return result;
+  return memory::control_system(program);
 }
 
 std::pair<double, std::int64_t> control_distance(const program::Program& program) {

@@ -6,6 +6,7 @@
 
 #include <cyclotron/codegen/generate.hpp>
 #include <cyclotron/dataflow/place.hpp>
+#include <cyclotron/memory/control.hpp>
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/program/units.hpp>
 #include <cyclotron/recurrence/early_exit.hpp>
@@ -131,6 +132,7 @@ Compiled generate(const recurrence::System& system, const schedule::Schedule& sc
   log.stage("allocate");
   program::verify(program);
   memory::verify_layout(program);
+  memory::require_control(program);
   log.stage("verify program");
   program.notes["schedule"] = schedule::to_string(schedule);
   std::vector<std::string> channel_flows;

@@ -169,9 +169,21 @@ void require_banks(const Pe& pe) {
                                         std::max<std::int64_t>(1, pe.memory_bytes / *pe.banks) * *pe.banks)});
 }
 
+void require_held(const std::vector<std::string>& holds) {
+  for (const std::string& part : holds) {
+    if (std::ranges::find(held_parts, part) == held_parts.end() || std::ranges::count(holds, part) > 1)
+      throw ShapeError({.code = "CYC401",
+                        .span = {},
+                        .message = fmt::format("machine `pe.holds` has \"{}\"", part),
+                        .notes = {},
+                        .help = fmt::format("it has each of {} at most once", fmt::join(held_parts, ", "))});
+  }
+}
+
 std::string parts_text(const Pe& pe) {
   std::string text;
   if (pe.banks) text += fmt::format(" in {} bank{}", *pe.banks, *pe.banks == 1 ? "" : "s");
+  if (!pe.holds.empty()) text += fmt::format(" for {} too", fmt::join(pe.holds, ", "));
   if (pe.registers) text += fmt::format(", {} register{}", *pe.registers, *pe.registers == 1 ? "" : "s");
   if (pe.channels) text += fmt::format(", {} channel{}", *pe.channels, *pe.channels == 1 ? "" : "s");
   for (const auto& [kind, most] : pe.ports) text += fmt::format(", {} {} a cycle", most, kind);
@@ -348,10 +360,12 @@ void verify(const Machine& machine) {
   require_banks(machine.pe);
   if (machine.pe.channels) require_range("pe.channels", *machine.pe.channels, 1, most_channels);
   require_ports(machine.pe.ports);
+  require_held(machine.pe.holds);
   if (machine.control) {
     require_range("control.latency_cycles", machine.control->latency_cycles, 0);
     require_range("control.hop_cycles", machine.control->hop_cycles, 0);
     require_range("control.setup_cycles", machine.control->setup_cycles, 0);
+    require_range("control.pes", machine.control->pes, 4);
   }
   require("pe.matrix", machine.pe.matrix, 3);
   require("pe.vector", machine.pe.vector, 1);

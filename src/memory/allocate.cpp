@@ -8,13 +8,9 @@
 #include <optional>
 #include <tuple>
 
-#include <fmt/format.h>
-
-#include <cyclotron/memory/channels.hpp>
 #include <cyclotron/memory/layout.hpp>
-#include <cyclotron/support/error.hpp>
-
 #include <cyclotron/memory/lifetimes.hpp>
+#include "capacity.hpp"
 #include "place_in_banks.hpp"
 #include "space.hpp"
 
@@ -30,29 +26,11 @@ constexpr std::int64_t most_placed = 4000;
 
 using Order = std::vector<std::size_t>;  ///< Slots.
 
-/// The instruction at which live slots take most, and how much that is.
-struct Peak {
-  std::size_t at = 0;
-  double bytes = 0;  ///< Sizes may be beyond any machine.
-};
-
-/// Of those slots.
-Peak find_peak(const PeClass& pe_class, const std::vector<Lifetime>& live, const Order& slots) {
-  std::map<std::size_t, double> changes;  // of the bytes that live
-  for (const std::size_t s : slots) {
-    const auto bytes = static_cast<double>(size_bytes(pe_class.slots[s]));
-    for (const Interval& interval : live[s]) {
-      changes[interval.first] += bytes;
-      changes[interval.last + 1] -= bytes;
-    }
-  }
-  Peak result;
-  double alive = 0;
-  for (const auto& [at, change] : changes) {
-    alive += change;
-    if (alive > result.bytes) result = {at, alive};
-  }
-  return result;
+/// The most bytes that some slots take together. Sizes may be beyond any machine.
+double peak_bytes(const PeClass& pe_class, const std::vector<Lifetime>& live, const Order& slots) {
+  std::vector<Stay> stays;
+  for (const std::size_t s : slots) stays.push_back({&live[s], size_bytes(pe_class.slots[s])});
+  return find_peak(stays).bytes;
 }
 
 /// Slots in an order, each in the smallest gap.
@@ -126,7 +104,7 @@ std::optional<Order> highest_first(const PeClass& pe_class, const Plan& plan) {
 /// enough, which another class needs in any case.
 void place_best_fit(PeClass& pe_class, const std::vector<Lifetime>& live, const Order& slots,
                     double enough = 0) {
-  const double least = std::max(find_peak(pe_class, live, slots).bytes, enough);
+  const double least = std::max(peak_bytes(pe_class, live, slots), enough);
   Plan best;
   const auto is_best = [&] { return static_cast<double>(best.bytes) <= least; };
   for (auto& order : orders_to_try(pe_class, live, slots)) {
@@ -183,52 +161,6 @@ Order all_slots(const PeClass& pe_class) {
   return result;
 }
 
-std::string describe(const Slot& slot) {
-  return fmt::format("`{}` takes {} bytes ({}{}x{} {}{})", slot.name, size_bytes(slot),
-                     slot.count == 1 ? "" : fmt::format("{} tiles of ", slot.count), slot.tile.rows,
-                     slot.tile.columns, operators::name(slot.dtype), slot.persistent ? ", persistent" : "");
-}
-
-/// The slots that live at the peak, the largest first.
-std::vector<Note> notes_on_peak(const PeClass& pe_class) {
-  constexpr std::size_t shown = 5;
-  const std::vector<Lifetime> live = lifetimes(pe_class);
-  const std::size_t peak = find_peak(pe_class, live, all_slots(pe_class)).at;
-  std::vector<const Slot*> alive;
-  std::int64_t bytes = 0;
-  for (std::size_t s = 0; s < live.size(); ++s) {
-    if (!meet(live[s], {{peak, peak}})) continue;
-    alive.push_back(&pe_class.slots[s]);
-    bytes = std::min(bytes + std::min(size_bytes(pe_class.slots[s]), beyond), beyond);
-  }
-  std::ranges::stable_sort(alive, std::ranges::greater{}, [](const Slot* slot) { return size_bytes(*slot); });
-  std::vector<Note> notes{{peak < pe_class.code.size() ? pe_class.code[peak].span : Span{},
-                           fmt::format("most is live here: {} values of {} bytes", alive.size(), bytes)}};
-  for (std::size_t s = 0; s < std::min(shown, alive.size()); ++s) notes.push_back({{}, describe(*alive[s])});
-  if (alive.size() > shown) notes.push_back({{}, fmt::format("and {} smaller ones", alive.size() - shown)});
-  return notes;
-}
-
-[[noreturn]] void too_small(const Program& program, const PeClass& pe_class) {
-  throw CapacityError(
-      {.code = "CYC501",
-       .span = {},
-       .message =
-           fmt::format("{} of `{}` needs {} bytes of PE memory, but the machine has {} a PE", pe_class.name,
-                       program.kernel, pe_class.memory_bytes, program.machine.pe.memory_bytes),
-       .notes = notes_on_peak(pe_class),
-       .help = fmt::format(
-           "use smaller tiles, keep fewer of them in the PE, or a machine with memory of at least {} bytes",
-           pe_class.memory_bytes)});
-}
-
-void require_capacity(const Program& program) {
-  const auto largest = std::ranges::max_element(program.classes, {}, &PeClass::memory_bytes);
-  if (largest != program.classes.end() && largest->memory_bytes > program.machine.pe.memory_bytes)
-    too_small(program, *largest);
-  require_channels(program);
-}
-
 }  // namespace
 
 Program allocate(Program program) {
@@ -242,7 +174,7 @@ Program allocate(Program program) {
       continue;
     }
     for (Slot& slot : pe_class.slots) slot.first_register.reset();
-    most = std::max(most, find_peak(pe_class, live.back(), all_slots(pe_class)).bytes);
+    most = std::max(most, peak_bytes(pe_class, live.back(), all_slots(pe_class)));
   }
   for (std::size_t c = 0; c < program.classes.size() && !has_banks; ++c)
     place_best_fit(program.classes[c], live[c], all_slots(program.classes[c]), most);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include <cyclotron/program/storage.hpp>
@@ -14,6 +15,7 @@ namespace {
 using namespace program;
 
 constexpr std::int64_t code_word = 4;
+constexpr std::string_view merge_pe = "merge";  // that has the queues to the workers (MA-114)
 
 std::int64_t words(const Affine& form) {
   return 1 + std::ranges::count_if(form.coefficients, [](std::int64_t c) { return c != 0; });
@@ -78,15 +80,33 @@ std::int64_t words(const Action& action) {
              action);
 }
 
+/// The queue of a channel is in a persistent slot of its name.
+bool sender_keeps(const Program& program, const Channel& channel) {
+  return std::ranges::any_of(program.classes, [&](const PeClass& pe_class) {
+    return pe_class.name == merge_pe && std::ranges::any_of(pe_class.slots, [&](const Slot& slot) {
+             return slot.persistent && slot.name == channel.name;
+           });
+  });
+}
+
 }  // namespace
 
-Footprint footprint(const Program& program, const PeClass& pe_class) {
+Footprint footprint(const Program& program, std::size_t number, const std::vector<TensorBlock>& blocks) {
+  const PeClass& pe_class = program.classes[number];
+  const machine::Pe& pe = program.machine.pe;
   Footprint result;
   result.data = Storage(pe_class).memory_bytes;
+  std::int64_t peak = pe_class.memory_bytes;
+  for (const TensorBlock& block : blocks) {
+    if (block.live[number].empty()) continue;
+    peak = std::max(peak, block.address + block.bytes);
+    result.data = peak;
+  }
   std::set<std::size_t> received;
   for (const auto& instruction : pe_class.code) {
     result.code += code_word * words(instruction.action);
-    if (const auto* receive = std::get_if<Receive>(&instruction.action))
+    const auto* receive = std::get_if<Receive>(&instruction.action);
+    if (receive != nullptr && !sender_keeps(program, program.channels[receive->channel.index()]))
       received.insert(receive->channel.index());
   }
   const Wires wires(program);
@@ -98,6 +118,9 @@ Footprint footprint(const Program& program, const PeClass& pe_class) {
     if (depth >= machine::unbounded_depth) result.queues.reset();
     if (result.queues) *result.queues += depth * message;
   }
+  result.held = peak + (machine::holds(pe, machine::held_code) ? result.code : 0);
+  if (machine::holds(pe, machine::held_queues))
+    result.held = result.queues ? std::optional(*result.held + *result.queues) : std::nullopt;
   return result;
 }
 

@@ -156,7 +156,8 @@ class RoleCode {
 
 class ControlBuilder {
  public:
-  explicit ControlBuilder(const Program& program) : of_(program), flow_(control_flow(program)) {
+  ControlBuilder(const Program& program, const ControlPlan& plan)
+      : of_(program), flow_(control_flow(program)), plan_(plan), responses_(plan.responses) {
     std::int64_t calls = 0;  // numbers are from 1, of arguments too
     for (const Section& section : flow_.sections) {
       SectionWords words;
@@ -172,7 +173,7 @@ class ControlBuilder {
       return table_bytes() > of_.machine.pe.memory_bytes - other_bytes ||
              longest(&SectionWords::calls) > merge_depth;
     };
-    while (too_few() && responses_ < calls) ++responses_;
+    while (too_few() && responses_ < std::min(calls, most_responses())) ++responses_;
   }
 
   Program run(Workers workers) {
@@ -195,9 +196,11 @@ class ControlBuilder {
   static constexpr std::int64_t other_bytes = 64;  // of a response PE: its words and numbers
 
   [[nodiscard]] std::int64_t tensor_of(const std::string& name) const {
-    const auto found = std::ranges::find(of_.tensors, name, &Tensor::name);
-    return found - of_.tensors.begin() + 1;
+    const auto found = std::ranges::find(of_.tensors, name, &Tensor::name) - of_.tensors.begin();
+    return plan_.arguments.empty() ? found + 1 : plan_.arguments[std::size_t(found)];
   }
+  [[nodiscard]] std::int64_t most_responses() const { return control().pes - 2; }
+  [[nodiscard]] machine::Control control() const { return of_.machine.control.value_or(machine::Control{}); }
   [[nodiscard]] std::int64_t merge_column() const { return (responses_ + 1) / 2; }
   [[nodiscard]] std::int64_t executive_column() const { return merge_column() + 1; }
   /// Of a response PE: from the middle outwards, left and right in turn.
@@ -236,7 +239,7 @@ class ControlBuilder {
   }
 
   void make_machine() {
-    const machine::Control control = of_.machine.control.value_or(machine::Control{});
+    const machine::Control control = this->control();
     const machine::Link hop{.latency_cycles = control.hop_cycles};
     result_.kernel = of_.kernel + "_control";
     result_.grid = {2, responses_ + 2};
@@ -244,6 +247,9 @@ class ControlBuilder {
     result_.machine = {.grid = result_.grid, .link = hop, .broadcast = hop, .pe = {}};
     result_.machine.spread = machine::Spread::distance;
     result_.machine.pe.memory_bytes = of_.machine.pe.memory_bytes;
+    result_.machine.pe.holds = of_.machine.pe.holds;
+    std::erase(result_.machine.pe.holds,
+               machine::held_tensors);  // tables are in slots, and the rest in workers
     result_.machine.pe.cycles = {{"copy", look_up_cycles - address_cycles}, {"add", control.setup_cycles}};
     machine::Link up = hop;
     up.latency_cycles += control.latency_cycles;
@@ -445,6 +451,9 @@ class ControlBuilder {
   void add_merge() {
     RoleCode role("merge", 0, merge_column());
     const SlotRef word = role.slot("word", DType::int64), goes_on = role.slot("goes_on", DType::boolean);
+    if (machine::holds(result_.machine.pe, machine::held_queues)) {  // MA-114: Listing 6, line 8
+      for (const char* name : {"calls", "arguments"}) role.slot(name, DType::int64, merge_depth, true);
+    }
     walk(
         role, goes_on,
         [&](std::size_t s) {
@@ -530,7 +539,8 @@ class ControlBuilder {
   const Program& of_;
   ControlFlow flow_;
   std::vector<SectionWords> words_;  // By section.
-  std::int64_t responses_ = 2;
+  const ControlPlan& plan_;
+  std::int64_t responses_;
   std::vector<TensorId> flags_;  // Of the loops that end by data, in the order of their ends.
   TensorId calls_, arguments_;
   Program result_;
@@ -538,8 +548,8 @@ class ControlBuilder {
 
 }  // namespace
 
-Program control_system(const Program& program, Workers workers) {
-  return ControlBuilder(program).run(workers);
+Program control_system(const Program& program, Workers workers, const ControlPlan& plan) {
+  return ControlBuilder(program, plan).run(workers);
 }
 
 }  // namespace cyclotron::program

@@ -218,13 +218,15 @@ class Reader {
   void read(const Json& value, const Path& path, machine::Pe& pe) {
     std::optional<std::map<std::string, std::int64_t>> ports;
     std::optional<bool> overlap;
+    std::optional<std::vector<std::string>> holds;
     read_fields(value, path, field("memory_bytes", pe.memory_bytes),
                 field("flops_per_cycle", pe.flops_per_cycle), field("cycles", pe.cycles),
                 field("matrix", pe.matrix), field("vector", pe.vector), field("scalar", pe.scalar),
                 field("registers", pe.registers), field("banks", pe.banks), field("channels", pe.channels),
-                field("ports", ports), field("overlap", overlap));
+                field("ports", ports), field("overlap", overlap), field("holds", holds));
     pe.ports = std::move(ports).value_or(pe.ports);
     pe.overlap = overlap.value_or(false);
+    pe.holds = std::move(holds).value_or(pe.holds);
   }
   void read_links(const Json& value, const Path& path,
                   std::map<std::vector<std::int64_t>, machine::Link>& result) {
@@ -267,8 +269,11 @@ class Reader {
     read_fields(value, path, field("shape", chiplets.shape), field("link", chiplets.link));
   }
   void read(const Json& value, const Path& path, machine::Control& control) {
+    std::optional<std::int64_t> pes;
     read_fields(value, path, field("latency_cycles", control.latency_cycles),
-                field("hop_cycles", control.hop_cycles), field("setup_cycles", control.setup_cycles));
+                field("hop_cycles", control.hop_cycles), field("setup_cycles", control.setup_cycles),
+                field("pes", pes));
+    control.pes = pes.value_or(control.pes);
   }
   void read(const Json& value, const Path& path, machine::Slice& slice) {
     read_fields(value, path, field("first", slice.first), field("step", slice.step),

@@ -73,6 +73,7 @@ class Writer {
     if (pe.channels) result["channels"] = *pe.channels;
     if (!pe.ports.empty()) result["ports"] = OrderedJson(pe.ports);
     if (pe.overlap) result["overlap"] = true;
+    if (!pe.holds.empty()) result["holds"] = pe.holds;
     return result;
   }
   static OrderedJson write(const std::vector<machine::Topology>& topology) {
@@ -123,6 +124,7 @@ class Writer {
       result["control"] = {{"latency_cycles", machine.control->latency_cycles},
                            {"hop_cycles", machine.control->hop_cycles},
                            {"setup_cycles", machine.control->setup_cycles}};
+      if (machine.control->pes != machine::Control{}.pes) result["control"]["pes"] = machine.control->pes;
     }
     if (machine.shared_links) result["shared_links"] = true;
     return result;

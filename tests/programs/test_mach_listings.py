@@ -3,8 +3,8 @@
 The paper's tables are written out here; of its errata M2, M6 and M7 matter. Where programs differ: the
 first iteration, which no flag decides, is in the section before the loop; the flag comes from the workers,
 that hold `myGS`, so an iteration's section is sent before it is known whether the loop ends in it, and
-elements stay as they are there; arguments of a call are the numbers of the tensors that it loads and
-stores, not addresses, filters and lengths; and sums are by chains of workers, so there are no colors
+elements stay as they are there; arguments of a call are the addresses of the tensors that it loads and
+stores, without filters and lengths; and sums are by chains of workers, so there are no colors
 `reduction_1` to `reduction_4`.
 """
 

@@ -344,14 +344,14 @@ TEST(VerifyLayout, RefusesBadPlans) {
 // MA-096.
 TEST(MemoryMap, ListsSlotsByAddress) {
   const Program program = allocate(matmul());
-  EXPECT_EQ(memory::memory_map(program, program.classes[0]),
+  EXPECT_EQ(memory::memory_map(program, 0, {}),
             "class 0: 24 of 49152 bytes\n"
             "   address      bytes  live            slot\n"
             "         0          8  0 .. 7          W (persistent)\n"
             "         8          8  2 .. 5          B\n"
             "        16          8  3 .. 6          C\n");
   const Program in_banks = banked(matmul(), 1, 4, 4096);
-  EXPECT_EQ(memory::memory_map(in_banks, in_banks.classes[0]),
+  EXPECT_EQ(memory::memory_map(in_banks, 0, {}),
             "class 0: 16 of 4096 bytes in 4 banks, 1 of 1 registers\n"
             "   address   bank      bytes  live            slot\n"
             "        r0      -          8  3 .. 6          C\n"

@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include <cyclotron/memory/control.hpp>
 #include <cyclotron/program/procedures.hpp>
 #include <cyclotron/program/roles.hpp>
 #include <cyclotron/support/error.hpp>
@@ -93,7 +94,7 @@ class IssueOrder {
 
 ControlledRun controlled_run(const program::Program& program, std::vector<program::ExitOutcome> outcomes,
                              const program::Unrolled* unrolled) {
-  ControlledRun result{.system = program::control_system(program, program::Workers::outside),
+  ControlledRun result{.system = memory::control_system(program, program::Workers::outside),
                        .flow = program::control_flow(program),
                        .outcomes = std::move(outcomes),
                        .calls = {}};

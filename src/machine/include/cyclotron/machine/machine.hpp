@@ -1,5 +1,6 @@
 // The target machine as plain data (design section 4). Units are in the names.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -95,8 +96,17 @@ struct Pe {
   /// Its units work side by side: an operator on one begins, in the program's order, once that unit may begin another
   /// pass, and the PE goes on at once. Else it goes on when the unit may begin another pass.
   bool overlap = false;
+  /// Of `held_parts`, those that share the memory with the program's values; each once.
+  std::vector<std::string> holds{};
   bool operator==(const Pe&) const = default;
 };
+
+/// The program's instructions; the queues into the PE; the elements of tensors that it loads and stores.
+inline constexpr std::string_view held_code = "code", held_queues = "queues", held_tensors = "tensors";
+inline constexpr std::array<std::string_view, 3> held_parts{held_code, held_queues, held_tensors};
+[[nodiscard]] inline bool holds(const Pe& pe, std::string_view part) {
+  return std::ranges::find(pe.holds, part) != pe.holds.end();
+}
 
 /// Kinds that `Pe::ports` limits: `send` also broadcasts, `issue` all instructions that are no control.
 inline constexpr std::array<std::string_view, 5> port_kinds{"load", "store", "send", "receive", "issue"};
@@ -114,6 +124,7 @@ struct Control {
   std::int64_t latency_cycles = 0;  ///< In which its executive decides, at least 0.
   std::int64_t hop_cycles = 1;      ///< Of a word from PE to PE, at least 0.
   std::int64_t setup_cycles = 55;   ///< Of each call in each PE, at least 0.
+  std::int64_t pes = 996;           ///< Of its row, at most; at least 4.
   bool operator==(const Control&) const = default;
 };
 

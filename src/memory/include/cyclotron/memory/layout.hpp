@@ -1,5 +1,11 @@
 // Slots to addresses: lifetimes, best-fit reuse, capacity (design section 4, "Memory").
 #pragma once
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <cyclotron/memory/lifetimes.hpp>
+#include <cyclotron/memory/tensors.hpp>
 #include <cyclotron/program/program.hpp>
 
 namespace cyclotron::memory {
@@ -29,7 +35,16 @@ namespace cyclotron::memory {
 /// Throws ProgramError.
 void verify_layout(const program::Program& program);
 
+/// Contents of the memory of a class: its slots and, after them, the tensors that it holds, each as a slot.
+struct Layout {
+  std::vector<program::Slot> slots;
+  std::vector<Lifetime> live;
+};
+[[nodiscard]] Layout layout(const program::Program& program, std::size_t pe_class,
+                            const std::vector<TensorBlock>& blocks);
+
 /// The memory map of a class as text, a line a slot: address, bytes, lifetime, name.
-[[nodiscard]] std::string memory_map(const program::Program& program, const program::PeClass& pe_class);
+[[nodiscard]] std::string memory_map(const program::Program& program, std::size_t pe_class,
+                                     const std::vector<TensorBlock>& blocks);
 
 }  // namespace cyclotron::memory
