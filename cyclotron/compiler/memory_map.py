@@ -68,8 +68,8 @@ class ClassMemory:
         Bytes of its instructions, an estimate: 4 for each instruction, operand and number, and for each index
         that an address, a bound or a condition is computed from.
     held : int or None
-        Bytes of these that have to fit the memory: the data, and what else ``cy.PE(holds=)`` names. None where
-        that has no bound.
+        Bytes of these that have to fit the memory: the data, and what else ``cy.PE(holds=)`` names. None
+        where that has no bound.
     instructions : int
         How many there are.
     loops : tuple of (str, int, int)

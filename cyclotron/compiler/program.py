@@ -202,7 +202,8 @@ class Program:
         Raises
         ------
         CapacityError
-            CYC501 if its tables do not fit the memory of PEs, with a call in each or with ``Control.pes`` of them.
+            CYC501 if its tables do not fit the memory of PEs, with a call in each, or as many as
+            ``Control.pes``.
 
         Examples
         --------

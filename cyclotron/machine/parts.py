@@ -27,9 +27,8 @@ UNBOUNDED = 1 << 30
 MOST = 2**40
 _MOST_MEMORY = 2**50
 _MOST_OF_A_PASS = 2**16
-_MOST_REGISTERS = 2**20
-_MOST_BANKS = 1024
-_MOST_CHANNELS = 2**20
+# The least and the most of what a PE may have.
+_COUNTS = {"registers": (0, 2**20), "banks": (1, 1024), "channels": (1, 2**20)}
 _MOST_PORTS = 1024
 # Of units, for advice: the usual ones first.
 _ACCUMULATORS = ("int32", "int64", "float32", "float64", "complex128")
@@ -358,12 +357,9 @@ class PE:
         object.__setattr__(self, "cycles", FrozenDict(costs))
         for name, sizes in UNITS.items():
             _check_unit(name, getattr(self, name), sizes)
-        if self.registers is not None:
-            _set_integer(self, "pe", "registers", 0, _MOST_REGISTERS)
-        if self.banks is not None:
-            _set_integer(self, "pe", "banks", 1, _MOST_BANKS)
-        if self.channels is not None:
-            _set_integer(self, "pe", "channels", 1, _MOST_CHANNELS)
+        for field, (least, most) in _COUNTS.items():
+            if getattr(self, field) is not None:
+                _set_integer(self, "pe", field, least, most)
         object.__setattr__(self, "ports", _ports(self.ports))
         if not isinstance(self.overlap, bool):
             raise wrong_type("machine `pe.overlap`", self.overlap, "True or False")

@@ -11,6 +11,7 @@ Examples
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from cyclotron.machine.link_map import LinkMap
@@ -255,7 +256,7 @@ def wormhole() -> Machine:
     )
 
 
-def wse2(rows: int, columns: int, *, channels: int | None = 24) -> Machine:
+def wse2(rows: int, columns: int, *, channels: int | None = 24, hosts: int = 0) -> Machine:
     """Return a rectangle of PEs of Cerebras' second Wafer-Scale Engine.
 
     D. Van Essendelft et al., "A System Level Compiler for Massively-Parallel, Spatial, Dataflow
@@ -272,6 +273,11 @@ def wse2(rows: int, columns: int, *, channels: int | None = 24) -> Machine:
     channels : int, optional
         As of `PE`: where a program has more kinds of message, they take turns, as the paper's operations do.
         None: each kind has a channel of its own; conjugate gradients use 36.
+    hosts : int
+        Computers beside the wafer that load and save what the program's calls load and store, each for as
+        many columns: a memory ``hosts``, with 25 words a cycle for each of them. That is 100 GB/s of float32
+        at 1 GHz, so that 12 take the terabyte a second of section 8.4; both rates, and the 1,000 cycles of
+        latency, are assumptions. Fewer rows than 25 have as many words. 0: arrays stay in the PEs' memories.
 
     Returns
     -------
@@ -288,17 +294,23 @@ def wse2(rows: int, columns: int, *, channels: int | None = 24) -> Machine:
     One multiply-add a cycle is an assumption, after the three reads and one write a cycle of figure 1. There
     is no clock, which the paper does not give. A channel counts once in a PE that receives from one neighbour
     and sends to another on it, as if switching its route cost nothing. Left out: that the channels of a link
-    share its word a cycle (``dataclasses.replace(machine, shared_links=True)``), routers that pass messages on without the PE, and the banks of the memory, from which its
-    streams of elements reach that rate: with ``cy.PE(banks=8)`` an accumulator in the memory would take two
-    cycles, one to read and one to write it.
+    share its word a cycle (``dataclasses.replace(machine, shared_links=True)``), routers that pass messages
+    on without the PE, and the banks of the memory, from which its streams of elements reach that rate: with
+    ``cy.PE(banks=8)`` an accumulator in the memory would take two cycles, one to read and one to write it.
 
     Examples
     --------
     >>> cy.machines.wse2(10, 20).grid
     (10, 20)
+    >>> cy.machines.wse2(50, 24, hosts=12).memories["hosts"].shared_by
+    (2, 2)
     """
     pe = PE(memory=48 * 1024, flops_per_cycle=2, channels=channels, holds=("code", "queues", "tensors"))
-    return Machine(grid=(rows, columns), pe=pe, control=Control(latency=0, hop=1, setup=55))
+    machine = Machine(grid=(rows, columns), pe=pe, control=Control(latency=0, hop=1, setup=55))
+    if integer("hosts", hosts, 0, MOST) == 0:
+        return machine
+    lanes = (-(-rows // 25), -(-columns // hosts))
+    return replace(machine, memories={"hosts": Memory(latency=1000, shared_by=lanes)})
 
 
 def spyre_ring(cores: int = 32) -> Machine:
