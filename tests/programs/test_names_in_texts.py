@@ -280,7 +280,7 @@ WORDS = set(
     bytes c calls carries choose class code compute computed computes controller copy costs cycle
     data dataflow descending divide does done each ends equal everywhere exit false first first_maximum
     first_minimum float64 flows for form
-    from full function goes graph greater grid growing handed holds hop i if in induced input int64
+    from full function goes graph greater grid growing handed held holds hop i if in induced input int64
     interfaces inwards is it iteration its j keeps line live load loaded local logical_and logical_not
     logical_or loop lower matmul maximum middle minimum multiply negative no none number of on one operands
     or outermost output over own partial pe point queues range receive receives recurrences reductions relay
