@@ -385,3 +385,39 @@ def test_the_wafers_pes():
     machine = cy.machines.wse2(4, 4)
     assert machine.pe.memory == 48 * 1024
     assert machine.pe.channels == 24
+
+
+@cy.kernel
+def gather_mul(s0, s1, index):
+    """Listing 14 without its channel: the products stay in their PE."""
+    found = cy.empty(s1.shape)
+    for p in range(s1.shape[0]):
+        for i in range(s1.shape[1]):
+            found[p, i] = s0[p, index[p, i]] * s1[p, i]
+    return found
+
+
+@cy.kernel
+def gather_mul_send(s0, s1, index):
+    """Listing 14: each PE sends its products on, and adds those that it is sent to its own."""
+    found, sums = cy.empty(s1.shape), cy.empty(s1.shape)
+    for p in range(s1.shape[0]):
+        for i in range(s1.shape[1]):
+            found[p, i] = s0[p, index[p, i]] * s1[p, i]
+            sums[p, i] = found[p, i] if p == 0 else found[p - 1, i] + found[p, i]
+    return sums
+
+
+@pytest.mark.parametrize("length", [16, 64])
+def test_operands_and_results_are_channels(length):
+    """MA-131: a product on its way to a channel takes no cycle and no memory more, nor does an operand."""
+    rng = np.random.default_rng(length)
+    arguments = rng.random((4, length)), rng.random((4, length)), rng.integers(0, length, (4, length))
+    schedule = cy.Schedule().space("p").time("i")
+    kept = simulated(gather_mul, *arguments, schedule=schedule)
+    sent = simulated(gather_mul_send, *arguments, schedule=schedule)
+    busy = sent.stats["busy"] - kept.stats["busy"]
+    assert busy.tolist() == [0, length, length, length]  # the sums
+    assert sum(one["messages"] for one in sent.stats["channels"]) == 3 * length
+    assert sent.program.memory_bytes == kept.program.memory_bytes < 2 * 8 * length + 64
+    assert sent.cycles <= kept.cycles + length + 3 * 4
