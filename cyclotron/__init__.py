@@ -56,7 +56,7 @@ _HOMES = {
     "interop.timeloop": ["from_timeloop"],
     "interop.onnx": ["from_onnx"],
     "interop.torch": ["from_torch"],
-    "language": ["Blocked", "Spec", "blocked", "fuse", "host", "ignore", "language", "spec"],
+    "language": ["Blocked", "Spec", "blocked", "fuse", "host", "ignore", "language", "spec", "typed"],
     "linalg": ["linalg"],
     "machine.link_map": ["LinkMap"],
     "machine.machine": ["Machine"],

@@ -208,6 +208,7 @@ from cyclotron.language.functions.statistics import (
     ptp,
     trapezoid,
 )
+from cyclotron.language.members import typed
 from cyclotron.language.trace.with_blocks import fuse, host, ignore
 from cyclotron.language.values.blocked import Blocked, Spec, blocked, spec
 from cyclotron.language.values.products import dot
@@ -515,6 +516,7 @@ __all__ = [
     "tril",
     "triu",
     "true_divide",
+    "typed",
     "uint8",
     "uint16",
     "uint32",

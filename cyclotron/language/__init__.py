@@ -13,6 +13,7 @@ from cyclotron.language import il
 from cyclotron.language.functions import linalg
 from cyclotron.language.functions.registry import PUBLIC
 from cyclotron.language.kernel import Kernel
+from cyclotron.language.members import typed
 from cyclotron.language.trace.with_blocks import fuse, host, ignore
 from cyclotron.language.values.blocked import Blocked, Extent, Spec, blocked, spec
 from cyclotron.language.values.numpy_functions import NAMES
@@ -32,6 +33,7 @@ __all__ = [
     "il",
     "linalg",
     "spec",
+    "typed",
     *PUBLIC,
 ]
 

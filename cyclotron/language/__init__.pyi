@@ -162,6 +162,7 @@ from cyclotron.language.functions.statistics import (
     trapezoid,
 )
 from cyclotron.language.kernel import Kernel
+from cyclotron.language.members import typed
 from cyclotron.language.trace.with_blocks import fuse, host, ignore
 from cyclotron.language.values.blocked import Blocked, Extent, Spec, blocked, spec
 from cyclotron.language.values.products import dot
@@ -342,6 +343,7 @@ __all__ = [
     "tril",
     "triu",
     "true_divide",
+    "typed",
     "var",
     "vdot",
     "vsplit",

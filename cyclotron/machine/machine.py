@@ -50,7 +50,6 @@ _PARTS = (
 Io = Literal["everywhere", "edges", "ports"]
 _IOS: tuple[Io, ...] = ("everywhere", "edges", "ports")
 _MOST_DIMENSIONS = 8
-_MOST_PES = 2**62
 
 
 def _read_offset(key: object) -> tuple[int, ...]:
@@ -170,7 +169,7 @@ class Machine:
             if not isinstance(value, kind) and not (optional and value is None):
                 wanted = f"a cy.{kind.__name__}({fields}){', or None' if optional else ''}"
                 raise wrong_type(f"machine `{field}`", value, wanted)
-        object.__setattr__(self, "links", _links(self.links, self.topologies, self._rank))
+        object.__setattr__(self, "links", _links(self.links))
         rank = next(map(len, self.links), self._rank)
         object.__setattr__(self, "broadcasts", _broadcasts(self.broadcasts, rank))
         for field, names in (("spread", _SPREADS), ("io", _IOS)):
@@ -179,19 +178,13 @@ class Machine:
                 raise unfit(
                     f"machine `{field}` is {name!r}", f"it is one of: {', '.join(names)}", code="CYC402"
                 )
-        if self.chiplets is not None and rank not in (None, len(self.chiplets.shape)):
-            raise unfit(
-                f"machine `chiplets.shape` has rank {len(self.chiplets.shape)}, and the grid rank {rank}",
-                "give the PEs of a chip along each dimension of the grid",
-            )
         if self.clock is not None:
             object.__setattr__(self, "clock", positive("clock", self.clock))
         if not isinstance(self.shared_links, bool):
             raise wrong_type("machine `shared_links`", self.shared_links, "True or False")
         object.__setattr__(self, "memories", _memories(self.memories))
         _check_io(self.io, self.memories)
-        if self.memories or self.link_maps:
-            _core.verify_machine(self.to_core())
+        _core.verify_machine(self.to_core())
 
     def with_links(self, **fields: int) -> Machine:
         """Return the machine with fields changed in every link and broadcast network, but between chiplets.
@@ -251,9 +244,7 @@ class Machine:
     @property
     def pe_count(self) -> int | None:
         """Number of PEs, or None where the grid is as large as the program needs."""
-        if self.grid is None:
-            return None
-        return math.prod(self.grid)
+        return None if self.grid is None else math.prod(self.grid)
 
     def to_core(self) -> _core.Machine:
         """Return the machine as the C++ core has it: names with units, an empty grid for one of any size."""
@@ -458,7 +449,7 @@ def _topology(
     return cast("Topology | tuple[Topology, ...]", each if len(set(each)) > 1 else each[0])
 
 
-def _links(links: object, topology: tuple[Topology, ...], dimensions: int | None) -> FrozenDict:
+def _links(links: object) -> FrozenDict:
     result = {}
     for offset, link in _entries("links", links, "{(0, 1): cy.Link(latency=4)}"):
         field = f"links[{offset}]"
@@ -466,17 +457,7 @@ def _links(links: object, topology: tuple[Topology, ...], dimensions: int | None
             raise wrong_type(f"machine `{field}`: the offset", offset, "a tuple, for example (0, 1)")
         if not isinstance(link, Link):
             raise wrong_type(f"machine `{field}`", link, "a cy.Link(...)")
-        steps = tuple(integer(field, step, -MOST, MOST) for step in offset)
-        dimensions = dimensions or len(steps)
-        wrong = None
-        if len(steps) != dimensions:
-            wrong = f"has rank {len(steps)}, and the grid rank {dimensions}"
-        elif not _is_hop(steps, topology):
-            wrong = f"is no hop of a {topology_text(topology)}"
-        if wrong:
-            help = "give the offset of a neighbour, receiver minus sender, for example (0, 1)"
-            raise unfit(f"machine `{field}` {wrong}", help)
-        result[steps] = link
+        result[tuple(integer(field, step, -MOST, MOST) for step in offset)] = link
     return FrozenDict(result)
 
 
@@ -505,16 +486,9 @@ def _check_io(io: Io, memories: Mapping[str, Memory]) -> None:
             )
 
 
-def _is_hop(offset: tuple[int, ...], topology: tuple[Topology, ...]) -> bool:
-    steps = [abs(step) for step in offset if step]
-    return steps == [1] or (topology == ("hexagonal",) and offset in ((1, 1), (-1, -1)))
-
-
 def _grid(grid: object) -> tuple[int, ...]:
     extents = None if isinstance(grid, str | Mapping) else items_of(grid)
     if extents is None:
         raise wrong_type("machine `grid`", grid, "a tuple of integers, for example (8, 8), or None")
     integer("grid dimensions", len(extents), 1, _MOST_DIMENSIONS)
-    result = tuple(integer(f"grid[{dimension}]", extent, 1, MOST) for dimension, extent in enumerate(extents))
-    integer("grid size", math.prod(result), 1, _MOST_PES)
-    return result
+    return tuple(integer(f"grid[{dimension}]", extent, 1, MOST) for dimension, extent in enumerate(extents))

@@ -51,14 +51,19 @@ def check_members(owner: object, read: Mapping[str, Span]) -> None:
     TraceError
         CYC124 if one holds something else.
     """
-    for kind in reversed(type(owner).__mro__):
-        known = vars(sys.modules.get(kind.__module__, object))
-        for name, annotation in vars(kind).get("__annotations__", {}).items():
-            declared = resolved(annotation, known)
-            value = getattr(owner, name, None) if name in read else None
-            if value is not None and not conforms(value, declared):
-                what = f"`{name}` of `{type(owner).__name__}`"
-                raise not_of_its_type(what, value, declared, read[name])
+    for name, declared in members(type(owner)).items():
+        value = getattr(owner, name, None) if name in read else None
+        if value is not None and not conforms(value, declared):
+            raise not_of_its_type(f"`{name}` of `{type(owner).__name__}`", value, declared, read[name])
+
+
+def members(kind: type) -> dict[str, Any]:
+    """Return the types of the attributes that a class declares, or one that it inherits from."""
+    return {
+        name: resolved(annotation, vars(sys.modules.get(one.__module__, object)))
+        for one in reversed(kind.__mro__)
+        for name, annotation in vars(one).get("__annotations__", {}).items()
+    }
 
 
 def not_of_its_type(what: str, value: object, annotation: object, span: Span | None) -> TraceError:
