@@ -421,3 +421,45 @@ def test_operands_and_results_are_channels(length):
     assert sum(one["messages"] for one in sent.stats["channels"]) == 3 * length
     assert sent.program.memory_bytes == kept.program.memory_bytes < 2 * 8 * length + 64
     assert sent.cycles <= kept.cycles + length + 3 * 4
+
+
+@cy.kernel
+def sum_of_rows(x):
+    return cy.sum(x[1:])
+
+
+@cy.kernel
+def sum_of_products(x):
+    return cy.sum(x[:, 1:3] * 2)
+
+
+@cy.kernel
+def most_of_last(x):
+    return cy.max(x[..., 2], axis=0)
+
+
+@cy.kernel
+def sum_of_all(x):
+    return cy.sum(x)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "select"),
+    [
+        (sum_of_rows, lambda x: x[1:]),
+        (sum_of_products, lambda x: x[:, 1:3]),
+        (most_of_last, lambda x: x[..., 2]),
+        (sum_of_all, lambda x: x),
+    ],
+)
+def test_dimensions_without_a_slice_are_read_whole(kernel, select):
+    """MA-083: an access of the graph has a range for each of them, those that are reduced too."""
+    x = np.arange(4 * 3 * 5).reshape(4, 3, 5)
+    graph = kernel.graph(x)
+    (edge,) = (edge for node in graph for edge in node.edges if edge.address == "x")
+    parts = edge.access.strip("[]").split(", ") if edge.access else [f"0:{extent}" for extent in x.shape]
+    assert len(parts) == x.ndim == len(edge.index)
+    ranges = tuple(slice(*map(int, part.split(":"))) if ":" in part else int(part) for part in parts)
+    np.testing.assert_array_equal(x[ranges], select(x))
+    (found,) = graph.evaluate().values()
+    np.testing.assert_array_equal(found, kernel.reference(x))
