@@ -227,7 +227,7 @@ class Program:
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of memory that the fullest PE needs."""
+        """Bytes that the values of the program take in the fullest PE; `memory` tells what else it holds."""
         return max((int(c.memory_bytes) for c in self.core.classes), default=0)
 
     @functools.cached_property

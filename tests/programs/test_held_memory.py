@@ -12,6 +12,7 @@ from pathlib import Path
 import mutants
 import numpy as np
 import pytest
+import test_corpus
 from control_kernels import halved
 
 import cyclotron as cy
@@ -143,6 +144,19 @@ def blocks_of(one):
 
 def test_tensors_lie_in_one_block_at_one_address_in_all_pes(program):
     """MA-057, MA-100, MA-101, MA-106: as large as what the PE with most loads and stores of them."""
+    check_blocks(program)
+
+
+@pytest.mark.parametrize("name", test_corpus.ENTRIES)
+def test_blocks_of_the_corpus_are_what_pes_use(name):
+    """MA-057: of all programs of the corpus, by default schedules."""
+    entry = test_corpus.ENTRIES[name]
+    program = entry.kernel.compile(*test_corpus.arguments(entry, entry.sizes[0]))
+    pe = dataclasses.replace(program.machine.pe, holds=("tensors",))
+    check_blocks(program.with_machine(dataclasses.replace(program.machine, pe=pe)))
+
+
+def check_blocks(program):
     document, pes = places(program)
     found, most = {}, {}
     for number, one in enumerate(program.memory.classes):
