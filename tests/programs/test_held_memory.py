@@ -339,3 +339,27 @@ def test_the_rows_memory_is_the_papers():
     """MA-141: 996 PEs of 48 KB, the width of the wafer, have up to 48 MB."""
     wafer = cy.machines.wse2(750, 950)
     assert 46 * 1024**2 < wafer.control.pes * wafer.pe.memory < 49e6
+
+
+def test_files_keep_what_memory_holds(tmp_path):
+    """Programs with their machine, and machines; addresses are those of before."""
+    program = listing_on_the_wafer()
+    program.save(tmp_path / "listing.cyc")
+    loaded = cy.load(tmp_path / "listing.cyc")
+    assert loaded.machine == program.machine
+    assert str(loaded.memory) == str(program.memory)
+    row = dataclasses.replace(program.machine, control=cy.Control(pes=7))
+    row.save(tmp_path / "row.toml")
+    assert cy.Machine.load(tmp_path / "row.toml") == row
+    loaded.with_machine(row).save(tmp_path / "row.cyc")
+    assert cy.load(tmp_path / "row.cyc").machine == row
+
+
+@pytest.mark.parametrize(
+    ("holds", "code"),
+    [("code", "CYC402"), (3, "CYC402"), ([1], "CYC402"), (["cod"], "CYC401"), (["code"] * 2, "CYC401")],
+)
+def test_memory_holds_what_there_is(holds, code):
+    with pytest.raises(cy.ShapeError, match=r"machine `pe\.holds`") as refused:
+        cy.PE(holds=holds)
+    assert refused.value.code == code
