@@ -36,7 +36,7 @@ std::string describe(const Slot& slot) {
 /// The slots and tensors that live at the peak, the largest first, after code and queues.
 std::vector<Note> notes_on_peak(const Program& program, std::size_t number,
                                 const std::vector<TensorBlock>& blocks, const Footprint& bytes_of) {
-  const std::size_t shown = 5 - program.machine.pe.holds.size();
+  const std::size_t shown = program.machine.pe.holds.empty() ? 5 : 4;  // and code and queues
   const PeClass& pe_class = program.classes[number];
   const std::vector<Lifetime> live = lifetimes(pe_class);
   std::vector<Alive> all;
