@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <cyclotron/memory/footprint.hpp>
 #include <cyclotron/runtime/runtime.hpp>
 #include <cyclotron/support/error.hpp>
 
@@ -104,17 +105,23 @@ std::int64_t fetch_cycles(const program::Program& program, std::size_t tensor, c
 void require_room(const program::Program& program, const std::vector<std::size_t>& resident) {
   const program::Program kept = with_resident(program, resident);
   std::int64_t slots = 0;
-  std::int64_t most = 0;  // a PE has no more than all of each
-  for (const auto& pe_class : kept.classes) slots = std::max(slots, pe_class.memory_bytes);
+  std::int64_t most = 0;                      // a PE has no more than all of each
+  std::vector<std::int64_t> code_and_queues;  // by class, where the memory holds them
+  for (std::size_t c = 0; c < kept.classes.size(); ++c) {
+    const std::int64_t own = kept.classes[c].memory_bytes;
+    code_and_queues.push_back(memory::footprint(kept, c, {}).held.value_or(own) - own);
+    slots = std::max(slots, own + code_and_queues.back());
+  }
   for (const std::size_t tensor : resident) {
     most += static_cast<std::int64_t>(program::scalar_bytes(kept.tensors[tensor]).value_or(0));
   }
   if (slots + most <= kept.machine.pe.memory_bytes) return;
   PeArray array(kept, false);
   Room room(kept);
+  const auto classes = kept.class_map();
   for (const Pe& pe : array.pes()) {
     const auto bytes = room.of(array.pe(pe.ordinal));
-    const std::int64_t own = pe.code->memory_bytes;
+    const std::int64_t own = pe.code->memory_bytes + code_and_queues[classes[pe.index]];
     std::int64_t needed = own;
     for (const std::int64_t some : bytes) needed += some;
     if (needed > kept.machine.pe.memory_bytes) no_room(kept, array.name(pe.index), own, bytes, needed);

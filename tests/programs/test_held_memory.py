@@ -341,6 +341,23 @@ def test_the_rows_memory_is_the_papers():
     assert 46 * 1024**2 < wafer.control.pes * wafer.pe.memory < 49e6
 
 
+@pytest.mark.parametrize("holds", [(), ("code",)])
+def test_what_stays_between_runs_lies_beside_the_code(holds):
+    """MA-020: a resident tensor has to fit with it."""
+    x = numbers(2, 3, 40)
+    room = deep.compile(x, x, schedule=GRID, machine=machine_of(holds=holds))
+    (one,) = room.memory.classes
+    needed = one.data + (one.code if holds else 0) + 3 * 40 * 8  # x, y and the result
+    for memory in (needed, needed - 1):
+        program = deep.compile(x, x, schedule=GRID, machine=machine_of(memory, holds))
+        if memory == needed:
+            cy.resident(program, backend="sim")
+            continue
+        with pytest.raises(cy.CapacityError) as refused:
+            cy.resident(program, backend="sim")
+        assert refused.value.code == "CYC505"
+
+
 def test_files_keep_what_memory_holds(tmp_path):
     """Programs with their machine, and machines; addresses are those of before."""
     program = listing_on_the_wafer()

@@ -21,8 +21,8 @@ struct Footprint {
   std::optional<std::int64_t> held = 0;
 };
 
-/// Of the PEs of a class, with the program's blocks of tensors. Requires: memory is laid out.
-[[nodiscard]] Footprint footprint(const program::Program& program, std::size_t pe_class,
+/// Of the PEs of a class, by its number, with the program's blocks of tensors. Requires: memory is laid out.
+[[nodiscard]] Footprint footprint(const program::Program& program, std::size_t number,
                                   const std::vector<TensorBlock>& blocks);
 
 }  // namespace cyclotron::memory

@@ -35,16 +35,16 @@ namespace cyclotron::memory {
 /// Throws ProgramError.
 void verify_layout(const program::Program& program);
 
-/// Contents of the memory of a class: its slots and, after them, the tensors that it holds, each as a slot.
+/// Contents of the memory of a class, by its number: its slots and, after them, the tensors that it holds, each as a slot.
 struct Layout {
   std::vector<program::Slot> slots;
   std::vector<Lifetime> live;
 };
-[[nodiscard]] Layout layout(const program::Program& program, std::size_t pe_class,
+[[nodiscard]] Layout layout(const program::Program& program, std::size_t number,
                             const std::vector<TensorBlock>& blocks);
 
 /// The memory map of a class as text, a line a slot: address, bytes, lifetime, name.
-[[nodiscard]] std::string memory_map(const program::Program& program, std::size_t pe_class,
+[[nodiscard]] std::string memory_map(const program::Program& program, std::size_t number,
                                      const std::vector<TensorBlock>& blocks);
 
 }  // namespace cyclotron::memory

@@ -206,8 +206,8 @@ struct SimulatorOptions {
 [[nodiscard]] std::int64_t fetch_cycles(const program::Program& program, std::size_t tensor,
                                         const Progress& progress = {});
 
-/// Throws CapacityError CYC505 where a PE's memory does not hold, besides the program's slots, each element of the resident
-/// tensors that the PE loads or stores, once a tensor.
+/// Throws CapacityError CYC505 where a PE's memory does not hold, besides the program's slots, and its code and queues where
+/// they are in it, each element of the resident tensors that the PE loads or stores, once a tensor.
 void require_room(const program::Program& program, const std::vector<std::size_t>& resident);
 
 /// Runs the program on `threads` threads of this process (0: one a core). Same bits as `simulate`.
