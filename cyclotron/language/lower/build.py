@@ -8,14 +8,16 @@ and a quarter of their cycle counts, in both directions; and it does not take ti
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar, cast
 
-from cyclotron.language.lower import cases, nests
+from cyclotron.language.lower import cases, nests, strided_sets
 from cyclotron.language.lower.fill_unassigned import completion
 from cyclotron.language.lower.quotients import Equations, counted, spread
 from cyclotron.language.lower.read_order import find_early_read
 from cyclotron.language.lower.stretch import stretched
+from cyclotron.language.lower.strides import are_many
 from cyclotron.language.trace.statement import Statement, unused
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.affine import Affine, Index
@@ -33,7 +35,7 @@ from cyclotron.language.values.nodes import (
 )
 from cyclotron.language.values.region import AffineTuple, RegionList, affine_tuple, is_empty, region_list
 from cyclotron.language.values.source_span import block_of
-from cyclotron.support.errors import Span, TraceError
+from cyclotron.support.errors import CyclotronError, LegalityError, Span, TraceError
 
 SpanTuple = tuple[str, int, int, int, int, int]
 """A span, and the number of its block: `block_of`."""
@@ -114,7 +116,7 @@ def build(trace: Trace, new: Callable[[], Builder]) -> Builder:
         Makes an empty system.
     """
     equations = recurrences(trace)
-    if not isinstance(equations, TraceError):
+    if isinstance(equations, list):
         trace, equations = stretched(trace, equations, in_order=False)
         system = new()
         _write(*spread(trace, counted(equations), computed=True), system)
@@ -124,7 +126,7 @@ def build(trace: Trace, new: Callable[[], Builder]) -> Builder:
     raise equations
 
 
-def recurrences(trace: Trace) -> list[Statement] | TraceError:
+def recurrences(trace: Trace) -> list[Statement] | TraceError | LegalityError:
     """Return the equations that the text of a recording spells, or why it spells none."""
     if trace.refusal is not None:
         return trace.refusal
@@ -137,7 +139,10 @@ def recurrences(trace: Trace) -> list[Statement] | TraceError:
     needed |= set(trace.outputs.values())
     for tensor in trace.tensors:
         if tensor.initial is not None and tensor in needed:
-            equations += completion(tensor, [e for e in trace.equations if e.target is tensor])
+            filled = completion(tensor, [e for e in trace.equations if e.target is tensor])
+            if isinstance(filled, LegalityError):
+                return filled
+            equations += filled
     return equations
 
 
@@ -152,6 +157,24 @@ def build_nest(trace: Trace, new: Callable[[], Builder]) -> Builder:
         Makes an empty system.
     """
     nest = nests.with_arrays(trace)
+    refusal: LegalityError | None = None
+    if not any(are_many([e for e in nest.equations if e.target is tensor]) for tensor in nest.tensors):
+        try:
+            return _of_nest(nest, new)
+        except LegalityError as error:
+            if error.code != "CYC216":
+                raise
+            refusal = error
+    filled = strided_sets.filled(nest)
+    if filled is not None:
+        with contextlib.suppress(CyclotronError):
+            return _of_nest(filled, new)
+    if refusal is None:
+        return _of_nest(nest, new)
+    raise refusal
+
+
+def _of_nest(nest: Trace, new: Callable[[], Builder]) -> Builder:
     equations = [part for statement in nest.equations for part in cases.split(nest, statement)]
     read = [form for equation in equations for access in accesses(equation.value) for form in access.index]
     # Readings with indices of their own keep the order of the text, but not all of them are affine then.

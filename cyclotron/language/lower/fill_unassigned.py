@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cyclotron import _core
+from cyclotron.language.lower.strides import are_many
 from cyclotron.language.trace.statement import Statement
 from cyclotron.language.values.affine import Affine, Index
 from cyclotron.language.values.nodes import Constant, Tensor
@@ -12,7 +13,7 @@ from cyclotron.language.values.region import affine_tuple, region_list, region_o
 from cyclotron.support.errors import LegalityError
 
 
-def completion(tensor: Tensor, equations: Sequence[Statement]) -> list[Statement]:
+def completion(tensor: Tensor, equations: Sequence[Statement]) -> list[Statement] | LegalityError:
     """Return the equation that fills the complement of what the equations assign, if that is not empty.
 
     Parameters
@@ -25,18 +26,17 @@ def completion(tensor: Tensor, equations: Sequence[Statement]) -> list[Statement
     Returns
     -------
     list of Statement
-        One equation or none.
+        One equation or none; or why there is none that is affine.
     """
     axes = [Index(name, tensor.span) for name in axis_names(tensor, equations)]
-    missing = _core.unassigned(
-        [int(extent) for extent in tensor.shape],
-        [
-            ([affine_tuple(form, e.loops) for form in e.index], region_list(e.region, e.loops), len(e.loops))
-            for e in equations
-        ],
-    )
+    assigned = [
+        ([affine_tuple(form, e.loops) for form in e.index], region_list(e.region, e.loops), len(e.loops))
+        for e in equations
+    ]
+    many = are_many(equations)
+    missing = None if many else _core.unassigned([int(extent) for extent in tensor.shape], assigned)
     if missing is None:
-        raise LegalityError(
+        return LegalityError(
             f"the elements of `{tensor.name}` that stay {tensor.initial} are no affine function of indices",
             code="CYC216",
             span=equations[-1].span,

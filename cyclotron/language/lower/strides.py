@@ -1,11 +1,22 @@
-"""Reductions over one residue class (`if k % 2 == 0`): their index counts the values of the class."""
+"""Residue classes of indices (`if k % 2 == 0`): reductions over one, and whether there are many."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+from cyclotron.language.trace.statement import Statement
 from cyclotron.language.values.affine import Affine, Constraint, Index, Region
 from cyclotron.language.values.nodes import Reduce, substitute_indices
+
+_MOST_CLASSES = 1000
+
+
+def are_many(equations: Sequence[Statement]) -> bool:
+    """Return whether assignments to one array leave too many classes to look for them."""
+    strides = [c.modulus for one in equations for part in one.region for c in part if c.modulus]
+    strides += [abs(factor) for one in equations for form in one.index for factor in form.terms.values()]
+    return math.lcm(*strides) > max(_MOST_CLASSES, 8 * max(strides, default=1))
 
 
 def has_residue(region: Region, index: Index) -> bool:
