@@ -1,7 +1,7 @@
 """Elements one stride apart, `a[4::2] = 0`, as a choice in all elements between them.
 
-Assignments at several strides leave as many cases as their least common multiple has numbers. Where each assigns
-all elements from its first to its last, most of them as they are, few cases are enough.
+Assignments at several strides leave as many cases as their least common multiple has numbers. Where each
+assigns all elements from its first to its last, most of them as they are, few cases are enough.
 """
 
 from __future__ import annotations

@@ -5,13 +5,26 @@ from __future__ import annotations
 import ast
 import builtins
 import collections
-from collections.abc import Iterator
+import itertools
+import math
+import operator
+from collections.abc import Callable, Iterator
 
 from cyclotron.language.syntax.jumps import jumps
 from cyclotron.language.syntax.names import assigned_names
 from cyclotron.language.syntax.rewrite_state import RewriteState
 from cyclotron.language.syntax.trees import name, walk
 
+_CONSTANT = math.lcm(*range(1, 17))
+_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.BitXor: operator.xor,
+    ast.BitAnd: operator.and_,
+}
 _FACTORS = (ast.Mult, ast.FloorDiv, ast.LShift, ast.RShift)
 
 
@@ -55,6 +68,59 @@ def has_strides(state: RewriteState, node: ast.For) -> bool:
         part.step for one in node.body for part in walk(one) if isinstance(part, ast.Slice) and part.step
     ]
     return any(node.target.id in _names(step) for step in steps) and not state.arrays.reads_data(node.iter)
+
+
+def has_uneven_slices(state: RewriteState, node: ast.For) -> bool:
+    """Return whether Python runs a loop over a range as slices take numbers of elements that are not affine.
+
+    So does `for s in range(2): u[1 + s : -1 : 2] = ...`. What else the bounds have is taken for a constant.
+    """
+    if not isinstance(node.target, ast.Name) or state.names.is_symbolic(node.iter):
+        return False
+    parts = [part for one in node.body for part in walk(one)]
+    values: dict[str, ast.expr] = {}
+    stores = collections.Counter(one.id for one in assigned_names(node.body))
+    for one in parts:
+        target = one.targets[0] if isinstance(one, ast.Assign) else None
+        if isinstance(one, ast.Assign) and isinstance(target, ast.Name) and stores[target.id] == 1:
+            values[target.id] = one.value
+    slices = [part for part in parts if isinstance(part, ast.Slice)]
+    uneven = any(_is_uneven(part, node.target.id, values) for part in slices)
+    return uneven and not state.arrays.reads_data(node.iter)
+
+
+def _is_uneven(part: ast.Slice, index: str, values: dict[str, ast.expr]) -> bool:
+    """Return whether the number of elements between a slice's bounds grows by no multiple of its step."""
+    zero = ast.Constant(0)
+    try:
+        step = _number(part.step or zero, {}, {})
+        lengths = [
+            _number(part.upper or zero, {index: n}, values) - _number(part.lower or zero, {index: n}, values)
+            for n in range(4)
+        ]
+    except (ValueError, ZeroDivisionError):
+        return False
+    growth = [later - length for length, later in itertools.pairwise(lengths)]
+    return abs(step) > 1 and (len({*growth}) > 1 or growth[0] % step != 0)
+
+
+def _number(node: ast.expr, known: dict[str, int], values: dict[str, ast.expr]) -> int:
+    """A number that a text gives where some names are known and other parts, without those, any constant."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        return node.value
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_number(node.operand, known, values)
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        left, right = (_number(one, known, values) for one in (node.left, node.right))
+        return _OPERATORS[type(node.op)](left, right)
+    if isinstance(node, ast.Name) and node.id in known:
+        return known[node.id]
+    if isinstance(node, ast.Name) and node.id in values:
+        others = {name: value for name, value in values.items() if name != node.id}
+        return _number(values[node.id], known, others)
+    if not known or _names(node) & (known.keys() | values.keys()):
+        raise ValueError(node)
+    return _CONSTANT
 
 
 def ends_at_data(state: RewriteState, node: ast.For) -> bool:

@@ -10,7 +10,13 @@ from typing import TypeVar
 
 from cyclotron.language.syntax import carried_names
 from cyclotron.language.syntax.assignments import computed
-from cyclotron.language.syntax.host_loops import ends_at_data, has_strides, is_of_host, updates_of
+from cyclotron.language.syntax.host_loops import (
+    ends_at_data,
+    has_strides,
+    has_uneven_slices,
+    is_of_host,
+    updates_of,
+)
 from cyclotron.language.syntax.items import Items, is_container, items_of, strictness
 from cyclotron.language.syntax.jumps import is_break, jumps, without_continue
 from cyclotron.language.syntax.loop_extremes import Extreme, Taken, extremes_of, without
@@ -46,6 +52,8 @@ def for_loop(state: RewriteState, node: ast.For) -> list[ast.stmt]:
     if function is builtins.range:
         if has_strides(state, node):
             return _unrolled(state, node)
+        if has_uneven_slices(state, node):
+            return _unrolled(state, node, words(few=True))
         recorded = _between_data if ends_at_data(state, node) else _over_range
         with state.arrays.in_loop(node):
             return recorded(state, node)
@@ -172,9 +180,9 @@ def _structured(state: RewriteState, node: _Loop) -> _Loop:
     return without_continue(node, guard, lambda block: managers(state.source, block) == [fuse])
 
 
-def _unrolled(state: RewriteState, node: ast.For) -> list[ast.stmt]:
+def _unrolled(state: RewriteState, node: ast.For, options: Sequence[ast.keyword] = ()) -> list[ast.stmt]:
     """A loop over values of the host, which Python runs while tracing."""
-    values = call(state.il, "unrolled", [state.rewrite(located(node.iter, node))])
+    values = call(state.il, "unrolled", [state.rewrite(located(node.iter, node))], options)
     parts = node.iter.elts if isinstance(node.iter, (ast.Tuple, ast.List)) else []
     for part in walk(node.target):
         if isinstance(part, ast.Name):

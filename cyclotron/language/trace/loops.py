@@ -29,6 +29,7 @@ from cyclotron.language.values.tensor import SymbolicTensor
 from cyclotron.support.errors import CyclotronError, InternalError
 
 MOST_UNROLLED = 1_000
+MOST_UNEVEN = 16
 MOST_HOST_STEPS = 1_000_000
 
 
@@ -171,16 +172,25 @@ def rows(*values: Any, strict: bool = False) -> int:
     return min(lengths)
 
 
-def unrolled(values: Any) -> Iterator[Any]:
+def unrolled(values: Any, *, few: bool = False) -> Iterator[Any]:
     """``for w in il.unrolled((0.25, 0.5)):`` runs its body while tracing, once for each value.
+
+    Those that the kernel has as indices, whose slices are uneven, are `few`.
 
     Raises
     ------
     TraceError
-        CYC102 if there are none, or too many.
+        CYC102 if there are none, or too many; CYC107 of indices.
     """
     if not isinstance(values, Iterable):
         items(values)  # which refuses it
+    if few and len(values) > MOST_UNEVEN:
+        raise trace_error(
+            "CYC107",
+            f"a loop of {len(values):,} iterations has a slice with a step whose number of elements is not"
+            f" affine in its index; Python runs such loops of at most {MOST_UNEVEN}",
+            help="write a loop over the elements, e.g. `for i in range(start, stop, step): ...`",
+        )
     for number, value in enumerate(values):
         if number == MOST_UNROLLED:
             raise trace_error(

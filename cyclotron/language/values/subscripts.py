@@ -195,7 +195,8 @@ def _steps(name: str, length: Affine, step: int) -> Size:
     if any(factor % step for factor in length.terms.values()):
         _refuse(
             f"a slice of `{name}` takes one in {step} of `{length}` elements: how many is not affine",
-            "write a loop over its elements, e.g. `for i in range(start, stop, step): ...`",
+            "have Python run a short loop, over values, e.g. `for s in (0, 1):`; or write one over the"
+            " elements, `for i in range(start, stop, step): ...`",
         )
     terms = {index: factor // step for index, factor in length.terms.items()}
     return size(Affine(terms, -(-length.constant // step)))
