@@ -347,6 +347,10 @@ def stores(node: ast.AST) -> list[tuple[str, ast.expr | None]]:
         targets, value = [changed], None
     else:
         return []
+    tuples = [one.elts for one in targets if isinstance(one, ast.Tuple)]
+    if isinstance(value, ast.Tuple) and [*map(len, tuples)] == [len(value.elts)] * len(targets):
+        each = [pair for elements in tuples for pair in zip(elements, value.elts, strict=True)]
+        return [found for one, part in each for found in stores(ast.Assign([one], part))]
     parts = [part for target in targets for part in walk(target)]
     names = [part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
     arrays = [

@@ -31,8 +31,9 @@ _FACTORS = (ast.Mult, ast.FloorDiv, ast.LShift, ast.RShift)
 def is_of_host(state: RewriteState, node: ast.While) -> bool:
     """Return whether Python runs a `while`, as it does `while n > 1: a[:n] = ...; n = n // 2` of a length.
 
-    It does also where a number that the test has grows or falls by a factor and stands in subscripts, as in
-    `while s < n: ... x[i ^ s] ...; s *= 2`: such loops are short, and each distance is a constant then.
+    It does also where a number that the test has grows or falls by a factor and stands in subscripts, or in
+    what names in them hold, as in `while s < n: ... x[i ^ s] ...; s *= 2`: such loops are short, and each
+    distance is a constant then.
     Others, `while c < n: y[c] = ...; c += 1` too, are recorded once.
     """
     if state.indices or state.recorded or any(jumps(node.body)):
@@ -40,6 +41,16 @@ def is_of_host(state: RewriteState, node: ast.While) -> bool:
     changed = _changed(state, node)
     scaled = changed & _names(node.test) & _scaled(node)
     parts = [part for one in node.body for part in walk(one)]
+    assigns = [part for part in parts if isinstance(part, ast.Assign)]
+    for _ in assigns:
+        scaled |= {
+            one.id
+            for part in assigns
+            if _names(part.value) & scaled
+            for target in part.targets
+            for one in _parts(target)
+            if isinstance(one, ast.Name)
+        }
     subscripts = [part.slice for part in parts if isinstance(part, ast.Subscript)]
     if any(_names(one) & scaled for one in subscripts):
         return True

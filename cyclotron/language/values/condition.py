@@ -331,7 +331,7 @@ class Quotient(Piecewise):
 
 @dataclass(frozen=True, eq=False)
 class Bits(Piecewise):
-    """``form & mask``, ``form | mask`` or ``form ^ mask``: a bit of the mask makes two cases."""
+    """``form & mask``, ``form & ~mask``, ``form | mask`` or ``form ^ mask``: a bit makes two cases."""
 
     op: str
     form: Affine
@@ -344,9 +344,12 @@ class Bits(Piecewise):
         return dispatch.apply(self.op, self.form, self.mask)
 
     def cases(self) -> list[Case]:
-        found: list[Case] = [(EVERYWHERE, Affine({}, 0) if self.op == "bit_and" else self.form)]
-        for bit in (1 << n for n in range(self.mask.bit_length()) if self.mask >> n & 1):
-            steps = {"bit_and": (0, bit), "bit_or": (bit, 0), "bit_xor": (bit, -bit)}[self.op]
+        clears, takes = self.mask < 0, self.op == "bit_and" and self.mask >= 0
+        mask = ~self.mask if clears else self.mask
+        found: list[Case] = [(EVERYWHERE, Affine({}, 0) if takes else self.form)]
+        for bit in (1 << n for n in range(mask.bit_length()) if mask >> n & 1):
+            one = -bit if clears else bit
+            steps = {"bit_and": (0, one), "bit_or": (one, 0), "bit_xor": (one, -one)}[self.op]
             found = [
                 (intersection(region, _residue_region(self.form, 2, bit, rest)), form.plus(Affine({}, step)))
                 for region, form in found
@@ -476,7 +479,8 @@ def _operate(op: str, *values: object) -> Any:
     if op in ("bit_and", "bit_or", "bit_xor"):
         forms = [value for value in values if isinstance(value, Affine) and value.terms]
         masks = [form for form in map(affine, values) if form is not None and not form.terms]
-        if len(forms) == len(masks) == 1 and 0 <= masks[0].constant < _MOST_OF_A_MASK:
+        least = -_MOST_OF_A_MASK if op == "bit_and" else 0  # `i & ~2` clears a bit
+        if len(forms) == len(masks) == 1 and least <= masks[0].constant < _MOST_OF_A_MASK:
             form = None if wraps_around(forms[0]) else forms[0].beside(masks[0])
             if form is not None:
                 return Bits(op, form, masks[0].constant)
