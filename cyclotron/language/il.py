@@ -59,6 +59,7 @@ from cyclotron.language.trace.loop_sums import loop_sum as added
 from cyclotron.language.trace.loops import (
     bound,
     going_on,
+    host_range,
     host_step,
     items,
     loop,

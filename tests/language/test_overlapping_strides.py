@@ -1,5 +1,7 @@
 """Assignments to elements at several strides, one after the other: what each leaves is as it was."""
 
+import math
+
 import numpy as np
 import pytest
 from numpy_oracle import check_against_numpy
@@ -107,3 +109,51 @@ def test_many_strides_take_no_time_to_compile(by_data):
     wanted = [n > 1 and all(n % k for k in range(2, n)) for n in range(500)]
     np.testing.assert_array_equal(result.outputs["a"], wanted)
     assert max(result.grid) > 1
+
+
+def by_root(x, n):
+    for p in range(2, int(math.sqrt(n)) + 1):
+        x[p * p :: p] = 0
+    return x
+
+
+def by_named_root(x, n):
+    last = int(n**0.5)
+    for p in range(2, last + 1):
+        x[p * p :: p] = 0
+    return x
+
+
+def by_ceiling(x, n):
+    a = np.ones(n, dtype=bool)
+    for p in range(2, math.ceil(np.sqrt(n))):
+        a[p * p :: p] = False
+    return x * a
+
+
+def counted(x, n):
+    a = np.ones(n, dtype=bool)
+    p = 2
+    while p * p < n:
+        a[p * p :: p] = False
+        p += 1
+    return x * a
+
+
+@pytest.mark.parametrize("function", [by_root, by_named_root, by_ceiling, counted])
+@pytest.mark.parametrize("n", [50, np.int64(50)])
+def test_bounds_that_the_host_computes(function, n):
+    x = np.arange(1.0, 51.0)
+    result = cy.run(cy.kernel(function).compile(x, n)).output
+    np.testing.assert_array_equal(result, function(x.copy(), n))
+
+
+def test_a_bound_that_data_tell_is_named():
+    @cy.kernel
+    def f(x, m):
+        for p in range(2, int(m[0])):
+            x[p * p :: p] = 0
+        return x
+
+    with pytest.raises(cy.TraceError, match=r"a bound of a range depends on data \[CYC102\]"):
+        f(np.ones(50), np.array([7]))

@@ -289,10 +289,11 @@ class ArrayNames:
         return lookup(OF_WHOLE_ARRAYS, called) is not None
 
     def _used_as_numbers(self, node: ast.AST) -> list[ast.Name]:
-        """The names in ranges and subscripts."""
+        """The names in ranges, subscripts and shapes."""
         inside: list[ast.AST] = []
-        if isinstance(node, ast.Call) and self._source.meaning(node.func) is builtins.range:
-            inside = list(node.args)
+        function = self._source.meaning(node.func) if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Call) and (function is builtins.range or _is_of_shape(function)):
+            inside = list(node.args if function is builtins.range else node.args[:1])
         elif isinstance(node, ast.Subscript) and not _is_mask(node.slice):
             is_array = isinstance(node.slice, ast.Name) and node.slice.id in self._subscripted
             inside = [] if is_array else [node.slice]
@@ -310,8 +311,15 @@ class ArrayNames:
             if isinstance(part, ast.Attribute | ast.Subscript) and part.value is name:
                 return True
             if isinstance(part, ast.Call) and name in part.args:
-                return True
+                function = self._source.meaning(part.func)
+                return getattr(function, "__module__", "") != "math" and function is not builtins.int
         return False
+
+
+def _is_of_shape(function: object) -> bool:
+    """Return whether a function makes an array of the shape that its first argument is."""
+    named = getattr(function, "__name__", "") in ("zeros", "ones", "empty", "full")
+    return named and lookup(NEW_ARRAYS, function) is not None
 
 
 def _own_index(node: ast.For) -> dict[str, str]:

@@ -78,7 +78,7 @@ def has_strides(state: RewriteState, node: ast.For) -> bool:
     steps = [
         part.step for one in node.body for part in walk(one) if isinstance(part, ast.Slice) and part.step
     ]
-    return any(node.target.id in _names(step) for step in steps) and not state.arrays.reads_data(node.iter)
+    return any(node.target.id in _names(step) for step in steps)
 
 
 def has_uneven_slices(state: RewriteState, node: ast.For) -> bool:
@@ -96,8 +96,7 @@ def has_uneven_slices(state: RewriteState, node: ast.For) -> bool:
         if isinstance(one, ast.Assign) and isinstance(target, ast.Name) and stores[target.id] == 1:
             values[target.id] = one.value
     slices = [part for part in parts if isinstance(part, ast.Slice)]
-    uneven = any(_is_uneven(part, node.target.id, values) for part in slices)
-    return uneven and not state.arrays.reads_data(node.iter)
+    return any(_is_uneven(part, node.target.id, values) for part in slices)
 
 
 def _is_uneven(part: ast.Slice, index: str, values: dict[str, ast.expr]) -> bool:

@@ -51,9 +51,9 @@ def for_loop(state: RewriteState, node: ast.For) -> list[ast.stmt]:
     function = state.source.meaning(node.iter.func) if isinstance(node.iter, ast.Call) else MISSING
     if function is builtins.range:
         if has_strides(state, node):
-            return _unrolled(state, node)
+            return _unrolled(state, node, few=False)
         if has_uneven_slices(state, node):
-            return _unrolled(state, node, words(few=True))
+            return _unrolled(state, node, few=True)
         recorded = _between_data if ends_at_data(state, node) else _over_range
         with state.arrays.in_loop(node):
             return recorded(state, node)
@@ -180,9 +180,12 @@ def _structured(state: RewriteState, node: _Loop) -> _Loop:
     return without_continue(node, guard, lambda block: managers(state.source, block) == [fuse])
 
 
-def _unrolled(state: RewriteState, node: ast.For, options: Sequence[ast.keyword] = ()) -> list[ast.stmt]:
-    """A loop over values of the host, which Python runs while tracing."""
-    values = call(state.il, "unrolled", [state.rewrite(located(node.iter, node))], options)
+def _unrolled(state: RewriteState, node: ast.For, few: bool | None = None) -> list[ast.stmt]:
+    """A loop over values of the host, which Python runs while tracing; `few` as of `il.host_range`."""
+    iterated = state.rewrite(located(node.iter, node))
+    if few is not None and isinstance(iterated, ast.Call):
+        iterated = call(state.il, "host_range", iterated.args, [*iterated.keywords, *words(few=few)])
+    values = call(state.il, "unrolled", [iterated])
     parts = node.iter.elts if isinstance(node.iter, (ast.Tuple, ast.List)) else []
     for part in walk(node.target):
         if isinstance(part, ast.Name):

@@ -172,25 +172,16 @@ def rows(*values: Any, strict: bool = False) -> int:
     return min(lengths)
 
 
-def unrolled(values: Any, *, few: bool = False) -> Iterator[Any]:
+def unrolled(values: Any) -> Iterator[Any]:
     """``for w in il.unrolled((0.25, 0.5)):`` runs its body while tracing, once for each value.
-
-    Those that the kernel has as indices, whose slices are uneven, are `few`.
 
     Raises
     ------
     TraceError
-        CYC102 if there are none, or too many; CYC107 of indices.
+        CYC102 if there are none, or too many.
     """
     if not isinstance(values, Iterable):
         items(values)  # which refuses it
-    if few and len(values) > MOST_UNEVEN:
-        raise trace_error(
-            "CYC107",
-            f"a loop of {len(values):,} iterations has a slice with a step whose number of elements is not"
-            f" affine in its index; Python runs such loops of at most {MOST_UNEVEN}",
-            help="write a loop over the elements, e.g. `for i in range(start, stop, step): ...`",
-        )
     for number, value in enumerate(values):
         if number == MOST_UNROLLED:
             raise trace_error(
@@ -201,6 +192,25 @@ def unrolled(values: Any, *, few: bool = False) -> Iterator[Any]:
             )
         active_trace().count_repeat("loops over values of the host")
         yield captured(value, name="value")
+
+
+def host_range(*bounds: Any, few: bool) -> range:
+    """``for p in il.unrolled(il.host_range(2, 9, few=False)):``, a range whose index slices need as a number.
+
+    Raises
+    ------
+    TraceError
+        CYC102 if the host does not know the bounds; CYC107 if it is long, and only `few` iterations are run.
+    """
+    result = range(*(int(_bound(one, largest=True)[0]) for one in bounds))
+    if few and len(result) > MOST_UNEVEN:
+        raise trace_error(
+            "CYC107",
+            f"a loop of {len(result):,} iterations has a slice with a step whose number of elements is not"
+            f" affine in its index; Python runs such loops of at most {MOST_UNEVEN}",
+            help="write a loop over the elements, e.g. `for i in range(start, stop, step): ...`",
+        )
+    return result
 
 
 def going_on(test: Callable[[], Any]) -> Iterator[None]:
