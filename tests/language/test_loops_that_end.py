@@ -486,3 +486,33 @@ def test_a_short_loop_that_runs_to_its_bound_says_so() -> None:
     with pytest.warns(cy.PerformanceWarning, match="depends on `i`.*CYC331"):
         program = sums_of_the_first.compile(x, 8.0)
     np.testing.assert_array_equal(cy.run(program).output, sums_of_the_first.reference(x, 8.0))
+
+
+def bubble_sort(x, shrinks):
+    n = len(x)
+    for i in range(n):
+        swapped = False
+        for j in range(n - 1 - i if shrinks else n - 1):
+            if x[j] > x[j + 1]:
+                t = x[j]
+                x[j] = x[j + 1]
+                x[j + 1] = t
+                swapped = True
+        if not swapped:
+            break
+    return x
+
+
+def test_a_loop_ends_where_those_in_it_have_one_range(recwarn) -> None:
+    """As the warning says where they do not."""
+    x = np.array([3.0, 1, 2, *range(4, 17)])
+    kernel = cy.kernel(bubble_sort)
+    program = kernel.compile(x, False)
+    assert not recwarn.list
+    result = cy.run(program, backend="sim")
+    assert result.steps["i"] < 8
+    with pytest.warns(cy.PerformanceWarning, match=r"may show in `x`(.|\n)*the same range in each"):
+        other = cy.run(kernel.compile(x, True), backend="sim")
+    assert result.cycles < other.cycles
+    for one in (result, other):
+        np.testing.assert_array_equal(one.output, np.sort(x))
