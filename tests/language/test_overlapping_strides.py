@@ -78,7 +78,19 @@ def at_places(x):
     return y
 
 
-FUNCTIONS = [sieve, in_place, of_primes, scaled, values, backwards, in_loops, of_rows, at_places]
+def of_itself(x):
+    y = x.copy()
+    y[0::4] = y[16]
+    y[7::6] = x[:5].sum()
+    if y[3] > 10:
+        y[12::-7] += x[:2]
+    y[19::-3] *= y[1:8]
+    y[5::9] -= 2 * y[23]
+    y[1::11] = y[2:12][::-1][:9]
+    return y
+
+
+FUNCTIONS = [sieve, in_place, of_primes, scaled, values, backwards, in_loops, of_rows, at_places, of_itself]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)

@@ -6,6 +6,7 @@ assigns all elements from its first to its last, most of them as they are, few c
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from cyclotron.language.trace.statement import Statement, unused
@@ -43,6 +44,9 @@ def filled(nest: Trace) -> Trace | None:
     tensors = [*nest.tensors]
     result: list[Statement] = []
     changed = False
+    # What keeps a right side between two statements has no other elements.
+    kept = {one for one, count in Counter(one.target for one in nest.equations).items() if count == 1}
+    kept -= set(nest.outputs.values())
     for statement in nest.equations:
         spaced = replace(statement, text=tuple(4 * place for place in statement.text))
         axis = _strided_axis(spaced)
@@ -50,8 +54,8 @@ def filled(nest: Trace) -> Trace | None:
             *before, spaced = _looked_up(spaced, axis, {one.unique_name for one in tensors})
             tensors += [one.target for one in before]
             result += before
-        result.append(_between(spaced))
-        changed = changed or result[-1].value is not statement.value
+        result.append(_between(spaced, statement.target in kept))
+        changed = changed or result[-1].region is not statement.region
     return replace(nest, tensors=tensors, equations=result) if changed else None
 
 
@@ -115,20 +119,22 @@ def _looked_up(statement: Statement, axis: int, names: set[str]) -> list[Stateme
     ]
 
 
-def _between(statement: Statement) -> Statement:
-    """The statement with all elements between those that it assigns, as they are."""
+def _between(statement: Statement, is_kept: bool) -> Statement:
+    """The statement with all elements between those that it assigns, as they are where they are anything."""
     value = statement.value
     if len(statement.region) != 1 or any(map(_needs_class, walk(value))):
         return statement
     apart = [c for c in statement.region[0] if c.modulus]
+    if not apart:
+        return statement
     own = Access(statement.target, statement.index, statement.span)
     chosen = explicit_cast(value, own.dtype)
-    for one in apart:
+    for one in () if is_kept else apart:
         number, modulus, zero = (_number(part, own.span) for part in (one.form, one.modulus, 0))
         holds = Apply("equal", (Apply("remainder", (number, modulus), own.span), zero), own.span)
         chosen = Apply("where", (holds, chosen, own), own.span)
     rest = tuple(c for c in statement.region[0] if c not in apart)
-    return replace(statement, region=(rest,), value=chosen if apart else value)
+    return replace(statement, region=(rest,), value=chosen)
 
 
 def _needs_class(part: Element) -> bool:
