@@ -345,7 +345,7 @@ class DefaultSearch {
           is_promising(placement) || (cost_ < costly_kernel && !choices_.empty() && is_by_chance(placement));
       if (!is_far(placement) || tried_.contains(key(placement, true)) || too_long(placement) || !may_be ||
           is_part_refused(placement, true) ||
-          (cost_ >= long_kernel && !choices_.empty() &&
+          (cost_ >= costly_kernel && !choices_.empty() &&
            hope(placement) * (is_very_long_ ? far_faster : much_faster) >= best_time()))
         continue;
       ++tried;
