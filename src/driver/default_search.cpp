@@ -530,7 +530,7 @@ class DefaultSearch {
   void try_turned() {
     const poly::EffortLimit limit(most_operations);
     const auto& best = choices_[order_of_choices().front()];
-    if (cost_ >= costly_kernel || best.routed || best.pes == 1 ||
+    if (cost_ >= costly_kernel || best.routed || !best.placement.in_turn ||
         static_cast<double>(best.cycles.value_or(0)) < far_faster * best.placement.cycles)
       return;
     const auto placement = best.placement;

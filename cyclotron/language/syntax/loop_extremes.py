@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cyclotron.language.syntax.jumps import jumps
+from cyclotron.language.syntax.names import assigned_names
 from cyclotron.language.syntax.rewrite_state import RewriteState
 from cyclotron.language.syntax.trees import walk
 
@@ -47,7 +48,9 @@ def extremes_of(state: RewriteState, node: ast.For) -> dict[ast.stmt, Extreme]:
     A PE goes as well through those of one iteration of a loop around, where loops do nothing else, and of
     one loop that carries others.
     """
-    statements = list(_statements(node))
+    if state.arrays.reads_data(node.iter):
+        return {}
+    statements = list(_statements(node, {part.id for part in assigned_names(node.body)}))
     alike = {one: extreme for one, _ in statements for extreme in (_extreme(state, one),) if extreme}
     names = [part.id for part in walk(node) if isinstance(part, ast.Name)] if alike else []
     found = {
@@ -55,10 +58,14 @@ def extremes_of(state: RewriteState, node: ast.For) -> dict[ast.stmt, Extreme]:
         for one, extreme in alike.items()
         if names.count(extreme.name.id) == 2 and extreme.name.id not in state.arrays
     }
-    if len(found) < len(statements):
-        depths = dict(statements)
-        return {one: extreme for one, extreme in found.items() if len(found) == len(alike) or depths[one] > 1}
-    return {one: extreme for one, extreme in found.items() if not _names(extreme.value) & {*state.indices}}
+    does_more, carries, depths = len(found) < len(statements), len(found) < len(alike), dict(statements)
+
+    def is_of_one_pe(one: ast.stmt) -> bool:
+        if does_more:
+            return carries and depths[one] == 1
+        return bool(state.indices) and (depths[one] == 1 or bool(_names(found[one].value) & {*state.indices}))
+
+    return {one: extreme for one, extreme in found.items() if not is_of_one_pe(one)}
 
 
 def _names(node: ast.expr) -> set[str]:
@@ -79,15 +86,27 @@ def without(node: ast.For, places: dict[ast.stmt, str], extremes: dict[ast.stmt,
     return new
 
 
-def _statements(node: ast.For, depth: int = 1) -> Iterator[tuple[ast.stmt, int]]:
-    """The statements that run in each iteration of a loop and those in it, with the number of these loops."""
-    if node.orelse or any(jumps(node.body)):
+def _statements(node: ast.For, assigned: set[str], depth: int = 1) -> Iterator[tuple[ast.stmt, int]]:
+    """The statements that run in each iteration of a loop and those in it, with the number of these loops.
+
+    Of loops whose bounds data may tell, elements or names that the outermost one assigns, there are none.
+    """
+    of_data = depth > 1 and (_names(node.iter) & assigned or not all(map(_is_of_host, walk(node.iter))))
+    if node.orelse or any(jumps(node.body)) or of_data:
+        yield node, depth
         return
     for one in node.body:
         if isinstance(one, ast.For):
-            yield from _statements(one, depth + 1)
+            yield from _statements(one, assigned, depth + 1)
         else:
             yield one, depth
+
+
+def _is_of_host(part: ast.AST) -> bool:
+    """Return whether a part of what a loop runs over is no element, but for a size, and no slice."""
+    if not isinstance(part, ast.Subscript):
+        return True
+    return isinstance(part.value, ast.Attribute) and part.value.attr == "shape"
 
 
 def _extreme(state: RewriteState, node: ast.stmt) -> Extreme | None:
