@@ -523,6 +523,8 @@ class DefaultSearch {
     auto& space = swapped.schedule.space_indices;
     std::swap(space[0], space[1]);
     try_order(swapped, 1, best.routed);
+    // It promises no more than the best, which it is like.
+    std::erase_if(lacked_, [&](const Lacked& lacked) { return key(lacked.placement) == key(swapped); });
   }
 
   /// The best placement with a dimension the other way, where it takes far longer than its estimate: values that pass PEs
