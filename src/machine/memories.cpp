@@ -234,6 +234,12 @@ Attachment attach(const Memories& memories, const Extents& grid) {
   return result;
 }
 
+bool is_served(const Memories& memories, const Extents& grid, const Extents& pe) {
+  return std::ranges::any_of(memories, [&](const auto& entry) {
+    return std::ranges::any_of(boxes_on(entry.second, grid), [&](const Box& box) { return holds(box, pe); });
+  });
+}
+
 Memories on_part(Memories memories, const Extents& place, const Extents& grid, const Extents& part) {
   const auto within = [&](Box box) {
     for (std::size_t d = 0; d < box.size(); ++d) box[d] = on_axis(box[d], part[d]);

@@ -1,9 +1,13 @@
 #include "boxes.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <numeric>
 #include <optional>
+#include <ranges>
+#include <set>
+#include <utility>
 
 #include <cyclotron/support/division.hpp>
 
@@ -111,6 +115,53 @@ Range iterations(const Loop& loop, const Environment& environment) {
         std::min(result.last, floor_divide(values(bound.numerator, environment).last, bound.divisor));
   if (result.last >= result.first) result.last -= (result.last - result.first) % result.step;
   return result;
+}
+
+using Coordinates = std::vector<std::int64_t>;
+
+/// The nearest value of a coordinate that the conditions on it and those before allow.
+std::optional<std::int64_t> allowed(const Conjunction& conjunction, const Environment& fixed, std::size_t d,
+                                    std::int64_t at) {
+  constexpr std::int64_t most_tried = 64;  // more than steps of classes are long
+  Coordinates place;
+  for (const Range& range : fixed) place.push_back(range.first);
+  const auto is_allowed = [&](std::int64_t value) {
+    place[d] = value;
+    return std::ranges::all_of(conjunction, [&](const Condition& condition) {
+      const auto later = condition.form.coefficients | std::views::drop(d + 1);
+      const bool is_open = std::ranges::any_of(later, [](std::int64_t factor) { return factor != 0; });
+      return is_open || holds(condition, place.data());
+    });
+  };
+  for (std::int64_t away = 0; away < most_tried; ++away) {
+    for (const std::int64_t value : {at + away, at - away}) {
+      if (fixed[d].first <= value && value <= fixed[d].last && is_allowed(value)) return value;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Adds PEs whose coordinates, from one on, are so many parts of what they may be with those before.
+void add_pes(const Conjunction& conjunction, Environment environment, std::size_t d, std::int64_t parts,
+             std::set<Coordinates>& result) {
+  environment = restricted(std::move(environment), conjunction);
+  if (is_empty(environment)) return;
+  if (d == environment.size()) {
+    Coordinates place;
+    for (const Range& range : environment) place.push_back(range.first);
+    if (holds(Disjunction{conjunction}, place.data())) result.insert(std::move(place));
+    return;
+  }
+  const Range range = environment[d];
+  const std::int64_t count = std::min(parts, range.count());
+  for (std::int64_t n = 0; n < count; ++n) {
+    const auto at = count == 1 ? range.first : range.first + (range.last - range.first) * n / (count - 1);
+    const auto value = allowed(conjunction, environment, d, at);
+    if (!value) continue;
+    Environment inside = environment;
+    inside[d] = {*value, *value, 1};
+    add_pes(conjunction, std::move(inside), d + 1, parts, result);
+  }
 }
 
 /// By dimension.
@@ -221,6 +272,18 @@ class TilesUsed {
 };
 
 }  // namespace
+
+std::vector<std::vector<std::int64_t>> some_pes(const Disjunction& region,
+                                                const std::vector<std::int64_t>& grid) {
+  constexpr double most = 256;  // of a conjunction
+  const auto parts = std::int64_t(std::pow(most, 1 / static_cast<double>(grid.size())) + 1e-9);
+  Environment whole;
+  for (const std::int64_t extent : grid) whole.push_back({0, extent - 1, 1});
+  std::set<Coordinates> result;
+  for (const Conjunction& conjunction : region)
+    add_pes(conjunction, whole, 0, std::max<std::int64_t>(parts, 2), result);
+  return {result.begin(), result.end()};
+}
 
 std::vector<std::int64_t> tiles_used(const Program& program, const PeClass& pe_class,
                                      const std::vector<std::int64_t>& coordinates) {

@@ -16,30 +16,7 @@ namespace {
 
 using namespace program;
 
-constexpr std::size_t most_pes = 256;       // that are looked at in a class
 constexpr std::int64_t word_alignment = 2;  // bytes: even words of 16 bits
-
-/// Some PEs of each class that loads or stores by itself, from the first to the last, by their coordinates.
-std::vector<std::vector<std::vector<std::int64_t>>> some_pes(const Program& program) {
-  const auto map = program.class_map();
-  const auto served = machine::attach(program.machine.memories, program.grid).of_pe;
-  std::vector<std::vector<std::size_t>> all(program.classes.size());
-  for (std::size_t pe = 0; pe < map.size(); ++pe) {
-    const bool alone = served.empty() || served[pe] == machine::Attachment::none;
-    if (map[pe] != Program::unmapped && alone) all[map[pe]].push_back(pe);
-  }
-  std::vector<std::vector<std::vector<std::int64_t>>> result(all.size());
-  for (std::size_t c = 0; c < all.size(); ++c) {
-    const std::size_t count = std::min(all[c].size(), most_pes);
-    for (std::size_t n = 0; n < count; ++n) {
-      std::size_t pe = all[c][count == 1 ? 0 : n * (all[c].size() - 1) / (count - 1)];
-      auto& at = result[c].emplace_back(program.grid.size());
-      for (std::size_t d = at.size(); d-- > 0; pe /= static_cast<std::size_t>(program.grid[d]))
-        at[d] = static_cast<std::int64_t>(pe) % program.grid[d];
-    }
-  }
-  return result;
-}
 
 /// Of a class: where a tensor is loaded first and last, or stored.
 struct Accesses {
@@ -111,7 +88,12 @@ std::vector<Gap> gaps(const Program& program, const std::vector<std::vector<Life
 
 std::vector<TensorBlock> place_tensors(const Program& program) {
   if (!machine::holds(program.machine.pe, machine::held_tensors)) return {};
-  const auto pes = some_pes(program);
+  std::vector<std::vector<std::vector<std::int64_t>>> pes;  // by class, that load and store by themselves
+  for (const PeClass& pe_class : program.classes) {
+    std::erase_if(pes.emplace_back(some_pes(pe_class.region, program.grid)), [&](const auto& at) {
+      return machine::is_served(program.machine.memories, program.grid, at);
+    });
+  }
   std::vector<TensorBlock> blocks;
   for (std::size_t t = 0; t < program.tensors.size(); ++t)
     blocks.push_back({.tensor = TensorId(t), .live = std::vector<Lifetime>(pes.size())});

@@ -156,8 +156,8 @@ class RoleCode {
 
 class ControlBuilder {
  public:
-  ControlBuilder(const Program& program, const ControlPlan& plan)
-      : of_(program), flow_(control_flow(program)), plan_(plan), responses_(plan.responses) {
+  ControlBuilder(const Program& program, const std::vector<std::int64_t>& arguments)
+      : of_(program), flow_(control_flow(program)), told_(arguments) {
     std::int64_t calls = 0;  // numbers are from 1, of arguments too
     for (const Section& section : flow_.sections) {
       SectionWords words;
@@ -197,7 +197,7 @@ class ControlBuilder {
 
   [[nodiscard]] std::int64_t tensor_of(const std::string& name) const {
     const auto found = std::ranges::find(of_.tensors, name, &Tensor::name) - of_.tensors.begin();
-    return plan_.arguments.empty() ? found + 1 : plan_.arguments[std::size_t(found)];
+    return told_.empty() ? found + 1 : told_[std::size_t(found)];
   }
   [[nodiscard]] std::int64_t most_responses() const { return control().pes - 2; }
   [[nodiscard]] machine::Control control() const { return of_.machine.control.value_or(machine::Control{}); }
@@ -538,9 +538,9 @@ class ControlBuilder {
 
   const Program& of_;
   ControlFlow flow_;
-  std::vector<SectionWords> words_;  // By section.
-  const ControlPlan& plan_;
-  std::int64_t responses_;
+  std::vector<SectionWords> words_;        // By section.
+  const std::vector<std::int64_t>& told_;  // Of each tensor.
+  std::int64_t responses_ = 2;
   std::vector<TensorId> flags_;  // Of the loops that end by data, in the order of their ends.
   TensorId calls_, arguments_;
   Program result_;
@@ -548,8 +548,8 @@ class ControlBuilder {
 
 }  // namespace
 
-Program control_system(const Program& program, Workers workers, const ControlPlan& plan) {
-  return ControlBuilder(program, plan).run(workers);
+Program control_system(const Program& program, Workers workers, const std::vector<std::int64_t>& arguments) {
+  return ControlBuilder(program, arguments).run(workers);
 }
 
 }  // namespace cyclotron::program

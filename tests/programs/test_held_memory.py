@@ -147,6 +147,22 @@ def test_tensors_lie_in_one_block_at_one_address_in_all_pes(program):
     check_blocks(program)
 
 
+@cy.kernel
+def tent(A):
+    n = A.shape[0]
+    y = cy.zeros(n)
+    for i in range(n):
+        y[i] = sum(A[i, j] for j in range(max(0, 2 * i - n + 1), i + 1))
+    return y
+
+
+def test_blocks_are_as_large_as_the_pe_with_most_needs():
+    """MA-057: it is neither the first nor the last of its class."""
+    program = tent.compile(numbers(40, 40), schedule=cy.Schedule().space("i"), machine=machine_of())
+    assert max(one.pe_count for one in program.memory.classes) > 30
+    check_blocks(program)
+
+
 @pytest.mark.parametrize("name", test_corpus.ENTRIES)
 def test_blocks_of_the_corpus_are_what_pes_use(name):
     """MA-057: of all programs of the corpus, by default schedules."""

@@ -71,6 +71,18 @@ def filtered(K, u):
     return out
 
 
+@cy.kernel
+def relaxed(W, source):
+    d = np.full(W.shape[0], 1e6)
+    d[source] = 0
+    for _ in range(W.shape[0] - 1):
+        new = np.minimum(d, np.min(d[:, None] + W, axis=0))
+        if np.all(new == d):
+            break
+        d = new
+    return d
+
+
 def cycles_of(program):
     return cy.run(program, backend="sim", functional=False).cycles
 
@@ -86,6 +98,7 @@ def cycles_of(program):
         (shortest_paths, [(9, 9)], (), 9, S.space("i", "j").reduce("i", "tree", 4).reduce("j", "tree", 4)),
         (deposited, [(48,), (48,)], (), 8, S.space("-i", "p")),
         (filtered, [(3, 3, 3), (12, 12)], (), 8, S.space("i", "j")),
+        (relaxed, [(16, 16)], (3,), 8, S.space("i", "0")),
     ],
 )
 def test_a_default_is_as_fast_as_what_compiles(kernel, shapes, numbers, pes, schedule):

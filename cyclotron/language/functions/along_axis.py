@@ -25,10 +25,10 @@ from cyclotron.language.values.axes import axis_of
 from cyclotron.language.values.broadcasting import box, text, whole_numbers
 from cyclotron.language.values.nodes import Constant, Element, FoldIndex, Reduce
 from cyclotron.language.values.operations import apply, where
-from cyclotron.language.values.scalar_type import check_fit
+from cyclotron.language.values.scalar_type import check_fit, nothing_of
 from cyclotron.language.values.scalars import check_numbers
 from cyclotron.language.values.source_span import here
-from cyclotron.support.dtypes import is_whole, kind_of
+from cyclotron.support.dtypes import is_whole
 from cyclotron.support.errors import ShapeError
 
 
@@ -223,12 +223,7 @@ def summed(
     folds = [FoldIndex("fold", here()) for _ in counts]
     index = [Affine({fold: 1}, 0) for fold in folds]
     found = apply("equal", chosen, flat_index(index, tuple(counts)))
-    value = where(found, term(index), Constant(neutral(dtype), here()))
+    value = where(found, term(index), Constant(nothing_of(dtype), here()))
     for fold, count in zip(reversed(folds), reversed(counts), strict=True):
         value = Reduce("sum", fold, (box([(fold, count)]),), value, here())
     return value
-
-
-def neutral(dtype: str) -> complex:
-    """Return the number that changes none it is added to, in any bit."""
-    return {"f": -0.0, "c": complex(-0.0, -0.0), "b": False}.get(kind_of(dtype), 0)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cyclotron.language.functions import elementwise as f
-from cyclotron.language.functions.along_axis import neutral, summed
+from cyclotron.language.functions.along_axis import summed
 from cyclotron.language.functions.forms import at_axis, with_axes
 from cyclotron.language.functions.joining import stack
 from cyclotron.language.functions.refusals import unfit
@@ -31,7 +31,7 @@ from cyclotron.language.values.context import active_recorder
 from cyclotron.language.values.dynamic_slices import Ragged, assign_by_mask, read_by_mask
 from cyclotron.language.values.nodes import Apply, AxisIndex, Constant, Element, Increment, Tensor
 from cyclotron.language.values.operations import apply, element, where
-from cyclotron.language.values.scalar_type import ScalarType, check_fit, check_storable, promote
+from cyclotron.language.values.scalar_type import ScalarType, check_fit, check_storable, nothing_of, promote
 from cyclotron.language.values.scalars import check_numbers
 from cyclotron.language.values.source_span import here, trace_error
 from cyclotron.language.values.subscripts import is_array, is_place
@@ -372,7 +372,7 @@ def _put_in(
         found = apply("equal", number.at(()), flat_index(index, sizes))
         if not grows:
             return where(found, own, line.at(index))
-        nothing = Constant(neutral(line.dtype_name), here())
+        nothing = Constant(nothing_of(line.dtype_name), here())
         # Numbers alone have the dtype of what they are added to.
         return Apply("where", (found, own, nothing), here(), type=ScalarType(line.dtype_name))
 

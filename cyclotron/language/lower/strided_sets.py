@@ -25,11 +25,10 @@ from cyclotron.language.values.nodes import (
     walk,
 )
 from cyclotron.language.values.region import extent
-from cyclotron.language.values.scalar_type import ScalarType
+from cyclotron.language.values.scalar_type import ScalarType, nothing_of
 from cyclotron.language.values.scalars import explicit_cast
 from cyclotron.support.errors import Span
 
-_NEUTRAL = {"f": -0.0, "c": complex(-0.0, -0.0), "b": False}  # which change no bit of what they are added to
 _WHOLE = ScalarType("int64")
 
 
@@ -97,7 +96,7 @@ def _looked_up(statement: Statement, axis: int, names: set[str]) -> list[Stateme
     place = Apply("normalize_index", (place, _number(size, span)), span)
     value: Element = Access(kept, along(fold), span)
     is_here = Apply("equal", (Access(places, (Affine({own: 1}, 0),), span), _number(fold, span)), span)
-    nothing = explicit_cast(Constant(_NEUTRAL.get(value.type.kind, 0), span), value.dtype)
+    nothing = explicit_cast(Constant(nothing_of(value.dtype), span), value.dtype)
     value = Apply("where", (is_here, value, nothing), span)
     found = replace(
         statement,

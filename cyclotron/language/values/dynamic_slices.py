@@ -18,7 +18,7 @@ from cyclotron.language.values.nodes import Element, Tensor, accesses, same_valu
 from cyclotron.language.values.numpy_functions import ELEMENTWISE, called
 from cyclotron.language.values.numpy_functions import ufunc as of_ufunc
 from cyclotron.language.values.operations import element, where
-from cyclotron.language.values.scalar_type import check_storable
+from cyclotron.language.values.scalar_type import check_storable, nothing_of
 from cyclotron.language.values.source_span import here, shape_error, trace_error
 from cyclotron.language.values.subscripts import has_bounds_of_data, keys_of
 from cyclotron.support.errors import TraceError
@@ -106,7 +106,7 @@ class Ragged(OfUnknownShape, PartialArray):
 
     def _filled(self) -> Any:
         """All elements, and outside what changes no sum: of numbers with a sign of zero, the negative one."""
-        nothing = {"b": False, "f": -0.0, "c": complex(-0.0, -0.0)}.get(self.dtype.kind, 0)
+        nothing = nothing_of(self.dtype.name)
         inside, whole = _inside(self.whole.shape, self.bounds), self.whole
 
         def chosen(at: Sequence[Affine]) -> Element:

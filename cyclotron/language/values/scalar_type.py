@@ -283,3 +283,8 @@ def sample(one: ScalarType, *, as_integer: bool = False) -> Any:
     if not one.weak:
         return np.empty(0, one.dtype)
     return _SAMPLES["i" if one.kind == "b" and as_integer else one.kind]
+
+
+def nothing_of(dtype: str) -> complex:
+    """The number that changes none it is added to, in any bit."""
+    return {"f": -0.0, "c": complex(-0.0, -0.0), "b": False}.get(kind_of(dtype), 0)

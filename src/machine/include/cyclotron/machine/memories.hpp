@@ -47,6 +47,10 @@ struct Attachment {
 /// Linear in the grid (never called by the compiler). Requires: `verify_memories` accepts them on that grid.
 [[nodiscard]] Attachment attach(const Memories& memories, const std::vector<std::int64_t>& grid);
 
+/// True where a memory serves the PE.
+[[nodiscard]] bool is_served(const Memories& memories, const std::vector<std::int64_t>& grid,
+                             const std::vector<std::int64_t>& pe);
+
 /// Throws ShapeError CYC401 where a number is out of range, a box or block has not the rank of the grid (if that is
 /// known), two memories serve one PE of the grid, or a memory is too small for one element.
 void verify_memories(const Memories& memories, std::optional<std::size_t> dimensions,

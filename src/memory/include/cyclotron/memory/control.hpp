@@ -5,9 +5,8 @@
 
 namespace cyclotron::memory {
 
-/// As `program::control_system`, whose calls tell `argument_words`; where the memory of PEs holds code or queues it has as few
-/// response PEs as their programs fit. With a worker it is laid out and verified.
-/// Throws CapacityError CYC501 where a PE of its row needs more memory than there is, however many there are.
+/// As `program::control_system`, whose calls tell `argument_words`. With a worker it is laid out and verified.
+/// Throws CapacityError CYC501 where a PE of its row needs more memory than there is.
 [[nodiscard]] program::Program control_system(const program::Program& program,
                                               program::Workers workers = program::Workers::one);
 

@@ -21,7 +21,7 @@ struct TensorBlock {
 /// hold them (`machine::Pe::holds`). What is given from outside, an input or a constant, lives from the start to its last
 /// LOAD, an output from its first STORE to the end, both with the loops around. A block has as many tiles as
 /// the smallest box with steps of all that a PE loads and stores, or the boxes of each LOAD and STORE, where these have fewer.
-/// In classes of many PEs the sizes are those of 256 of them.
+/// In classes of many PEs the sizes are those of some of them, at the ends of their coordinates and between.
 /// Slots keep their addresses; blocks are placed in the gaps between them, the larger first, each in the smallest one that
 /// is free in all classes while it lives. Requires: memory is laid out.
 [[nodiscard]] std::vector<TensorBlock> place_tensors(const program::Program& program);

@@ -2,6 +2,8 @@
 // MA-114).
 #pragma once
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include <cyclotron/program/program.hpp>
 
@@ -12,25 +14,20 @@ enum class Workers : unsigned char {
   outside,  ///< That one has no instructions: who runs the program has the worker's ends of its channels.
 };
 
-/// Of its size and its words.
-struct ControlPlan {
-  std::int64_t responses = 2;  ///< Response PEs, at least.
-  std::vector<std::int64_t>
-      arguments{};  ///< By tensor of the program: the word that calls tell of it. Empty: its number, from 1.
-};
-
 /// On a row of PEs, with two of the worker field below it. The executive, right of the middle, has the loops that end by
 /// data: it tells the response PEs on both sides the number of each section, and them and the merge PE each flag. A response
 /// PE has a share of each section's calls, as even as can be, and their arguments, in tables, and sends those of the number
-/// that it hears; there are two of them, and more while the tables do not fit a PE's memory, up to the row's `Control::pes`. The merge PE, left of the middle,
-/// takes the shares from both sides in turn, inside out, and passes them on to the workers. There the first PE takes them, and
-/// in iterations in which a loop may end sends the flag, an input of the program, back to the executive.
+/// that it hears; there are two of them, and more while the tables do not fit a PE's memory, up to the row's `Control::pes`.
+/// The merge PE, left of the middle, takes the shares from both sides in turn, inside out, and passes them on to the workers.
+/// There the first PE takes them, and in iterations in which a loop may end sends the flag, an input of the program, back to
+/// the executive.
 ///
-/// A call is a number, that of its place among all calls, and its arguments, a word of each tensor that it loads and stores.
+/// A call is a number, that of its place among all calls, and its arguments, a word of each tensor that it loads and stores:
+/// of `arguments`, by tensor, or where these are empty its number, from 1.
 /// Slots lie one after the other; where the memory of PEs holds queues, those from the merge PE to the workers are in its own.
 /// Requires: verify(program), uses_controller(program).
 [[nodiscard]] Program control_system(const Program& program, Workers workers = Workers::one,
-                                     const ControlPlan& plan = {});
+                                     const std::vector<std::int64_t>& arguments = {});
 
 /// Channels between it and the worker, by number.
 inline constexpr std::size_t channel_of_flags = 0, channel_of_calls = 6, channel_of_arguments = 7;
