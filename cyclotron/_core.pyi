@@ -479,6 +479,7 @@ class Schedule:
         descending_indices: Sequence[str] = [],
         stage_indices: Sequence[str] = [],
         reductions: Sequence[Reduction] = [],
+        is_serpentine: bool = False,
     ) -> None: ...
     @property
     def descending_indices(self) -> list[str]: ...
@@ -486,6 +487,8 @@ class Schedule:
     def folds(self) -> list[Fold]: ...
     @property
     def inward_indices(self) -> list[str]: ...
+    @property
+    def is_serpentine(self) -> bool: ...
     @property
     def movements(self) -> list[Movement]: ...
     @property
@@ -744,8 +747,8 @@ def operations_by_place(system: System, machine: Machine, space: Sequence[str]) 
 def operators() -> list[Operator]:
     """The registry."""
 
-def placements(system: System, grid: Sequence[int]) -> list[tuple[list[str], float, float]]:
-    """Placements without a schedule: indices in space, an estimate of cycles, and of PEs; defaults first."""
+def placements(system: System, grid: Sequence[int]) -> list[tuple[list[str], float, float, bool]]:
+    """Placements without a schedule, defaults first: space, cycles and PEs, if these take turns."""
 
 def predict(
     program: Program,

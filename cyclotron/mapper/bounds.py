@@ -224,6 +224,8 @@ class LeastTime:
         links = [machine.link, *machine.links.values(), *maps, *chips]
         networks = [machine.broadcast, *machine.broadcasts.values()]
         self._memories = None if fix.places or fix.movements else machine.to_core()
+        grid = machine.grid or ()
+        self._columns = grid[1] if machine.memories and len(grid) == 2 else None
         self._handed_onwards = all(map(str.isidentifier, fix.time_indices))
         self._words_per_cycle = max(
             *(link.words_per_cycle for link in (*links, *networks)),
@@ -309,6 +311,10 @@ class LeastTime:
                 elif form in indices:
                     values = kind["points"][:, indices.index(form)]
                     pes[kind["nodes"], d] = _owners(values, axes[d], shares[d])
+        if len(space) == 1 and self._columns is not None:  # a line, and memories serve by row and column
+            rows, along = np.divmod(pes, self._columns)
+            wound = np.where(rows % 2, self._columns - 1 - along, along)
+            return np.where(pes == _core.ANYWHERE, pes, np.hstack([rows, wound]))
         return pes
 
     def _least(

@@ -215,7 +215,9 @@ def _limits_of(problem: Problem, best: Measured) -> dict[str, int]:
         "operators in their PEs, after what they wait for: fill, work, drain, ways and loads of values": (
             problem.space.proven(Partial(best.schedule.space_indices, tuple(shares), rotation=rotation))
         ),
-        f"operators of the busiest PE, with {inside} in space": placed.cycles(shares, problem.space.most),
+        f"operators of the busiest PE, with {inside} in space": placed.cycles(
+            shares, problem.space.most_along(best.schedule.space_indices)
+        ),
         "all operators, shared out evenly": -(-bounds.total // max(best.pes, 1)),
     }
 

@@ -83,6 +83,7 @@ class Space:
     * **Space**: as many indices as the grid has dimensions, or fewer, in each order; dimensions that stay
       free are one PE wide. On a grid of equal dimensions that nothing tells apart, arrays and their
       transposes are one. On a hexagonal grid differences of two indices with a third (``i-k``, ``j-k``), too.
+      An index in a line through all rows, where it has more PEs that need not take turns than any of these.
     * **Folds**: of each dimension onto every number of PEs that there are, in blocks and cyclic; numbers
       that make the same blocks are one.
     * **Movements**: as the compiler chooses, which is from neighbour to neighbour; broadcast or streamed
@@ -113,12 +114,12 @@ class Space:
         self._full: dict[str, bool] = {}
         self.rank = self._rank()
         self.most = (*(machine.grid or ()), *[_UNLIMITED] * self.rank)[: self.rank]
+        if fix.is_serpentine and machine.grid is not None:
+            self.most = (math.prod(machine.grid),)
         self.symmetric = _is_symmetric(machine)
         found = _core.placements(recurrences.core, list(machine.grid or ()))
-        self._estimates = {
-            tuple(sorted(form for form in space if form != "0")): cycles
-            for space, cycles, _ in reversed(found)
-        }
+        self._estimates = {_plain(space): cycles for space, cycles, _, _ in reversed(found)}
+        self._lines = self._lines_beside(found, recurrences.core)
         self.transposed = 0  # placements left out, since their transposes are in
 
     def _rank(self) -> int:
@@ -128,6 +129,28 @@ class Space:
         if self.machine.grid is not None:
             return len(self.machine.grid)
         return 1 if "ring" in self.machine.topologies else min(2, max(1, len(self.indices)))
+
+    def _lines_beside(
+        self, found: Sequence[tuple[list[str], float, float, bool]], system: _core.System
+    ) -> list[str]:
+        """The indices in a line through the grid's rows, where they have more PEs than placements on it."""
+        grid = self.machine.grid or ()
+        if (
+            self.fix.space_indices
+            or self.rank != 2
+            or len(grid) != 2
+            or min(grid) == 1
+            or self.machine.link_maps
+        ):
+            return []
+        most = max((pes for _, _, pes, in_turn in found if not in_turn), default=1)
+        wider = [one for one in _core.placements(system, [math.prod(grid)]) if one[0] and one[2] > most]
+        self._estimates.update({("serpentine", *space): cycles for space, cycles, _, _ in wider})
+        return [space[0] for space, *_ in wider]
+
+    def most_along(self, space: tuple[str, ...]) -> tuple[int, ...]:
+        """Return the PEs along each dimension of a placement, at most: along a line, all."""
+        return self.most if len(space) == len(self.most) else (math.prod(self.most),)
 
     def _extent(self, name: str) -> int:
         axis = self.bounds.placed((name,)).axes[0]
@@ -162,7 +185,7 @@ class Space:
         if partial.space is None:
             work = self.bounds.anywhere(math.prod(self.most[: self.rank]))
         else:
-            work = self.bounds.cycles(partial.space, partial.shares, self.most)
+            work = self.bounds.cycles(partial.space, partial.shares, self.most_along(partial.space))
         return work if self._may_rotate(partial) else max(work, self.bounds.chain)
 
     def _may_rotate(self, partial: Partial) -> bool:
@@ -207,13 +230,16 @@ class Space:
 
     def estimate(self, space: tuple[str, ...]) -> float:
         """Return what the compiler's default search estimates for a placement, in cycles: no bound."""
-        return self._estimates.get(tuple(sorted(form for form in space if form != "0")), 0.0)
+        key = _plain(space) if len(space) == self.rank else ("serpentine", *space)
+        return self._estimates.get(key, 0.0)
 
     def schedule(self, partial: Partial) -> Schedule:
         """Return the schedule that makes these choices."""
         result = self.fix
         if partial.space is not None:
-            result = result.space(*partial.space)
+            result = result.space(*partial.space).serpentine(
+                self.fix.is_serpentine or len(partial.space) < self.rank
+            )
         for index, share in zip(partial.space or (), partial.shares, strict=False):
             if share is not None:
                 result = result.fold({index: share})
@@ -243,6 +269,7 @@ class Space:
             for i, j, k in itertools.permutations(usable, 3):
                 if i < j:
                     yield (f"{i}-{k}", f"{j}-{k}")
+        yield from ((name,) for name in self._lines if name in usable)
 
     def _unless_transposed(
         self, space: tuple[str, ...], seen: set[tuple[str, ...]]
@@ -264,8 +291,9 @@ class Space:
         if form == "0" or pinned is not None or axis is None:
             yield pinned
             return
-        extent, most = axis.extent, min(self.most[dimension], axis.extent)
-        if self.machine.grid is None or extent <= self.most[dimension]:
+        pes = self.most_along(partial.space)[dimension]
+        extent, most = axis.extent, min(pes, axis.extent)
+        if self.machine.grid is None or extent <= pes:
             yield None
             if self.machine.grid is None:
                 return
@@ -315,7 +343,7 @@ class Space:
     def _rotations(self, partial: Partial) -> Iterator[tuple[str, tuple[str, ...]]]:
         assert partial.space is not None
         yield "", ()
-        if not self._rotates or any(partial.shares):
+        if not self._rotates or any(partial.shares) or len(partial.space) < self.rank:
             return
         for name in self.sums:
             if name in partial.space or not self._is_full(name):
@@ -353,6 +381,11 @@ def space_of(system: _core.System, machine: Machine, fix: Schedule) -> Space:
     """Return the mappings of a system that have what `fix` says in common: its order of reductions, too."""
     own = reordered(system, fix, machine)
     return Space(Recurrences(own), machine, Bounds(own, machine, fix), fix)
+
+
+def _plain(space: Sequence[str]) -> tuple[str, ...]:
+    """A placement's forms, in the order of their names."""
+    return tuple(sorted(form for form in space if form != "0"))
 
 
 def _operands(recurrences: Recurrences) -> tuple[Operand, ...]:

@@ -71,15 +71,19 @@ class _Picture:
         self._explanation = Explanation(program)
         self._indices = self._dataflow.indices
         # A grid dimension that is no index (a program on one PE) has no coordinate to project on.
-        self._dims = [self._indices.index(name) for name in program.grid_names if name in self._indices]
+        schedule = program.schedule
+        self._row = program.grid[1] if schedule is not None and schedule.is_serpentine else None
+        names = schedule.space_indices if schedule is not None and self._row else program.grid_names
+        self._dims = [self._indices.index(name) for name in names if name in self._indices]
         self.most = _MOST_PES[len(program.grid)]
+        along = self.most * (self._row or 1)
         shown = [min(extent, self.most) for extent in program.grid]
         self.is_cut = tuple(shown) != program.grid
         self.pes = [pe for pe in itertools.product(*map(range, shown)) if self._is_used(program, pe)]
         self._colors = arrows.colors(flow.variable for flow in self._dataflow.flows)
         self._least, greatest = self._dataflow.bounds
         self._greatest = tuple(
-            min(b, a + (self.most if d in self._dims else _MOST_STEPS) - 1)
+            min(b, a + (along if d in self._dims else _MOST_STEPS) - 1)
             for d, (a, b) in enumerate(zip(self._least, greatest, strict=True))
         )
 
@@ -125,7 +129,11 @@ class _Picture:
                 at += letter * (len(name) + 1)
 
     def _pe(self, point: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(point[d] - self._least[d] for d in self._dims) or (0,)
+        at = tuple(point[d] - self._least[d] for d in self._dims) or (0,)
+        if self._row is None:
+            return at
+        row, step = divmod(at[0], self._row)
+        return row, self._row - 1 - step if row % 2 else step
 
     def _pairs(self, rule: Rule) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
         """From which PE to which other one a rule moves values, of those shown."""

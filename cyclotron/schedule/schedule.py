@@ -107,6 +107,8 @@ class Schedule:
         See `stages`.
     reductions : tuple of Reduction
         See `reduce`.
+    is_serpentine : bool
+        See `serpentine`.
 
     Examples
     --------
@@ -131,6 +133,7 @@ class Schedule:
     reductions: tuple[Reduction, ...] = records.field(
         default=(), to_core=_reductions_to_core, from_core=_reductions_from_core
     )
+    is_serpentine: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "space_indices", read_indices("space", self.space_indices, FORM))
@@ -171,6 +174,8 @@ class Schedule:
         )
         object.__setattr__(self, "descending_indices", tuple(sorted(descending)))
         object.__setattr__(self, "stage_indices", read_indices("stages", self.stage_indices))
+        if not isinstance(self.is_serpentine, bool):
+            raise wrong_type("serpentine", self.is_serpentine, "True or False")
         object.__setattr__(self, "reductions", check_reductions(self.reductions))
 
     def space(self, *indices: str) -> Schedule:
@@ -400,6 +405,30 @@ class Schedule:
         """
         others = tuple(item for item in self.reductions if item.index != index)
         return dataclasses.replace(self, reductions=others + reductions_by(index, algorithm, radix))
+
+    def serpentine(self, winds: bool = True) -> Schedule:
+        """Return this schedule with its one grid dimension laid on all rows of the machine's grid.
+
+        The line of PEs goes through the rows back and forth, so that neighbours on it are neighbours in the
+        grid, and a program of one dimension uses all PEs of a machine of two. Without it, the line is one row
+        or column.
+
+        Parameters
+        ----------
+        winds : bool, optional
+            False takes it back.
+
+        Raises
+        ------
+        ScheduleError
+            When compiled, if space has not one dimension, or the machine's grid not two (CYC321).
+
+        Examples
+        --------
+        >>> cy.Schedule().space("i").serpentine()  # on cy.Machine(grid=(8, 8)): a line of 64 PEs
+        cy.Schedule().space("i").serpentine()
+        """
+        return dataclasses.replace(self, is_serpentine=winds)
 
     @property
     def reorders_reductions(self) -> bool:

@@ -29,7 +29,7 @@ SUMS_BY_TILES = (
 )
 _WIDEST_LINE = 100
 _TABLES = ("fold", "rotate", "reassociate", "place", "panels", "reduce")
-_KEYS = ("space", "time", *KINDS, *_TABLES, "inwards", "descending", "stages")
+_KEYS = ("space", "time", *KINDS, *_TABLES, "inwards", "descending", "stages", "serpentine")
 
 
 class Fields(Protocol):
@@ -59,6 +59,8 @@ class Fields(Protocol):
     def stage_indices(self) -> tuple[str, ...]: ...
     @property
     def reductions(self) -> tuple[Reduction, ...]: ...
+    @property
+    def is_serpentine(self) -> bool: ...
 
 
 def as_code(schedule: Fields) -> str:
@@ -85,6 +87,8 @@ def as_code(schedule: Fields) -> str:
     calls += [f".panels({_quoted(name)}, {count})" for name, count in schedule.panel_counts]
     if schedule.folds:
         calls.append(f".fold({_fold_arguments(schedule.folds)})")
+    if schedule.is_serpentine:
+        calls.append(".serpentine()")
     line = "cy.Schedule()" + "".join(calls)
     if len(line) <= _WIDEST_LINE:
         return line
@@ -119,12 +123,14 @@ def _parts(schedule: Fields) -> Iterable[tuple[str, str]]:
         yield verb, ", ".join(names)
     for tree in schedule.reductions:
         yield "reduce", str(tree).removeprefix("reduce ")
+    if schedule.is_serpentine:
+        yield "serpentine", ""
 
 
 def as_line(schedule: Fields) -> str:
     """Return the schedule in one line."""
     space, time = (", ".join(names) or "-" for names in (schedule.space_indices, schedule.time_indices))
-    parts = (f"{verb} {rest}" for verb, rest in _parts(schedule))
+    parts = (f"{verb} {rest}".rstrip() for verb, rest in _parts(schedule))
     return "; ".join([f"space {space}", f"time {time}", *parts])
 
 
@@ -194,6 +200,7 @@ def entries(schedule: Fields) -> dict[str, Any]:
         "inwards": list(schedule.inward_indices),
         "descending": list(schedule.descending_indices),
         "stages": list(schedule.stage_indices),
+        "serpentine": schedule.is_serpentine,
     }
     return result | {key: entry for key, entry in optional.items() if entry}
 
@@ -220,6 +227,7 @@ def read_entries(data: Mapping[str, Any]) -> dict[str, Any]:
         "descending_indices": read_indices("descending", data.get("descending", ())),
         "stage_indices": read_indices("stages", data.get("stages", ())),
         "reductions": read_reductions(data.get("reduce", {})),
+        "is_serpentine": data.get("serpentine", False),
     }
 
 

@@ -45,19 +45,21 @@ void bind_schedule(py::module_& module) {
       Field("places", &Schedule::places), Field("panel_counts", &Schedule::panel_counts),
       Field("inward_indices", &Schedule::inward_indices),
       Field("descending_indices", &Schedule::descending_indices),
-      Field("stage_indices", &Schedule::stage_indices), Field("reductions", &Schedule::reductions));
+      Field("stage_indices", &Schedule::stage_indices), Field("reductions", &Schedule::reductions),
+      Field("is_serpentine", &Schedule::is_serpentine));
   module.def(
       "placements",
       [](const recurrence::System& system, const std::vector<std::int64_t>& grid) {
         const auto found = schedule::placements(system, grid);
-        std::vector<std::tuple<std::vector<std::string>, double, double>> result;
+        std::vector<std::tuple<std::vector<std::string>, double, double, bool>> result;
         for (const auto* list : {&found.defaults, &found.others}) {
-          for (const auto& p : *list) result.emplace_back(p.schedule.space_indices, p.cycles, p.pes);
+          for (const auto& p : *list)
+            result.emplace_back(p.schedule.space_indices, p.cycles, p.pes, p.in_turn);
         }
         return result;
       },
       py::arg("system"), py::arg("grid"),
-      "Placements without a schedule: indices in space, an estimate of cycles, and of PEs; defaults first.");
+      "Placements without a schedule, defaults first: space, cycles and PEs, if these take turns.");
   module.def("index_names", &index_names, py::arg("system"), "Every index of the kernel, outermost first.");
 }
 

@@ -64,7 +64,8 @@ Expected<Compiled, Refusal> CandidateSearch::run(const schedule::Schedule& sched
   using enum dataflow::Relays;
   is_far_ = may_route_ = lacked_effort_ = false;
   if (limits.way) return try_ways(schedule, limits, {*limits.way});
-  const bool shortcuts = !machine_.link_maps.empty() || machine::wraps_around(machine_);
+  const bool shortcuts =
+      !machine_.link_maps.empty() || (machine::wraps_around(machine_) && !schedule.is_serpentine);
   auto compiled =
       try_ways(schedule, limits, shortcuts ? std::vector{none, between_neighbours} : std::vector{shared});
   const bool on_one_pe = is_on_one_pe(schedule);  // where no value goes any way

@@ -19,6 +19,7 @@
 
 #include <cyclotron/poly/effort.hpp>
 
+#include "array_of.hpp"
 #include "candidates.hpp"
 #include "simulated_cycles.hpp"
 
@@ -90,6 +91,9 @@ constexpr std::size_t most_reordered = 3;
 /// So many placements that deal values out in turn are tried, of kernels that are not long.
 constexpr std::size_t most_dealt = 2;
 
+/// The PEs that placements are for: of the machine's grid, or in a line through it.
+enum class Array : std::uint8_t { grid, line };
+
 /// Of the dimensions of a machine's grid, as large as can be where it sets no limit; empty where it has any number.
 std::vector<std::int64_t> extents_of(const machine::Machine& machine) {
   if (!machine.grid.empty()) return machine.grid;
@@ -111,11 +115,32 @@ std::string quoted(const std::vector<std::string>& names) {
 
 class DefaultSearch {
  public:
-  DefaultSearch(const Reordered& system, const machine::Machine& machine, const Log& log)
+  /// The system with its reductions in one order.
+  struct Variant {
+    Variant(Reordered system, const machine::Machine& machine, const Log& log)
+        : reordered(std::move(system)), search(reordered.split, machine, log) {}
+    Reordered reordered;
+    CandidateSearch search;
+  };
+  /// A placement that compiles.
+  struct Choice {
+    const Variant* variant;
+    Compiled compiled;
+    schedule::Placement placement;
+    std::optional<std::int64_t> cycles;
+    std::int64_t pes;
+    bool routed;
+    double
+        lost_iterations;  ///< Of loops that other placements may end early: the most by which it may be slower.
+  };
+
+  DefaultSearch(const Reordered& system, const machine::Machine& machine, Array array, const Log& log)
       : machine_(machine),
         log_(log),
-        placements_(schedule::placements(system.system, extents_of(machine))),
+        placements_(array == Array::line ? placements_on_line(system.system, machine)
+                                         : schedule::placements(system.system, extents_of(machine))),
         cost_(cost_of(system.split)),
+        is_second_(array == Array::line),
         budget_(std::clamp(candidates_of_one / cost_, least_candidates, most_candidates)) {
     variants_.try_emplace({}, system, machine, log);
   }
@@ -151,10 +176,12 @@ class DefaultSearch {
     }
     if (is_worth_it(best_time())) {
       try_rest();
-      try_routes();
-      try_swapped();
-      try_turned();
+      const bool in_brief = is_second_ && cost_ >= costly_kernel;
+      if (!in_brief) try_routes();
+      if (!in_brief) try_swapped();
+      if (!in_brief) try_turned();
       try_reordered();
+      if (in_brief) return choose();
       if (cost_ < long_kernel) try_dealt();
       try_long();
     } else {
@@ -165,25 +192,49 @@ class DefaultSearch {
     return choose();
   }
 
+  /// The placement that was chosen, without its program, and its time.
+  [[nodiscard]] const Choice& taken() const { return choices_[taken_]; }
+  [[nodiscard]] double time() const { return time_; }
+  void beat(double time) { to_beat_ = time / about_as_fast; }
+
+  /// The least that any placement promises, if there is any.
+  [[nodiscard]] std::optional<double> promise() const {
+    std::optional<double> least;
+    for (const auto* placements : {&placements_.defaults, &placements_.others}) {
+      for (const auto& placement : *placements)
+        least = std::min(least.value_or(promise(placement)), promise(placement));
+    }
+    return least;
+  }
+
+  /// That a refused placement would be much faster than the one that is taken. What loops compute in turn no placement
+  /// makes faster for sure.
+  [[nodiscard]] std::optional<Diagnostic> warning(const Choice& taken) const {
+    const auto best = std::ranges::min_element(refused_, {}, [](const Refused& refused) {
+      return std::pair(refused.placement.in_turn, refused.placement.cycles);
+    });
+    if (best == refused_.end() || best->placement.in_turn) return std::nullopt;
+    auto times = taken.placement.cycles / best->placement.cycles;
+    if (!(times >= much_faster)) return std::nullopt;  // nor where both take no time
+    if (taken.cycles) {  // an estimate that was far too large promises no more than that
+      const auto most = static_cast<double>(*taken.cycles) / best->placement.least;
+      times = std::clamp(times, much_faster, std::max(much_faster, most));
+    }
+    Diagnostic result = best->refusal.diagnostic;
+    result.code = "CYC330";
+    const auto& schedule = best->placement.schedule;
+    auto other =
+        is_on_one_pe(schedule) ? "on one PE" : fmt::format("with space({})", quoted(schedule.space_indices));
+    if (schedule.is_serpentine) other += ".serpentine()";
+    for (const auto& move : schedule.movements) other += fmt::format(".prefetch({})", quoted({move.tensor}));
+    result.message = fmt::format(
+        "`{}` runs on {} PE{}; {} it would be about {:.{}f} times as fast, but that is refused: {}",
+        taken.variant->reordered.system.kernel, taken.pes, taken.pes == 1 ? "" : "s", other, times,
+        times < 10 ? 1 : 0, result.message);
+    return result;
+  }
+
  private:
-  /// The system with its reductions in one order.
-  struct Variant {
-    Variant(Reordered system, const machine::Machine& machine, const Log& log)
-        : reordered(std::move(system)), search(reordered.split, machine, log) {}
-    Reordered reordered;
-    CandidateSearch search;
-  };
-  /// A placement that compiles.
-  struct Choice {
-    const Variant* variant;
-    Compiled compiled;
-    schedule::Placement placement;
-    std::optional<std::int64_t> cycles;
-    std::int64_t pes;
-    bool routed;
-    double
-        lost_iterations;  ///< Of loops that other placements may end early: the most by which it may be slower.
-  };
   /// A placement whose analysis took too many operations.
   struct Lacked {
     schedule::Placement placement;
@@ -449,6 +500,11 @@ class DefaultSearch {
     return other == nullptr ? placement.cycles : other->cycles;
   }
 
+  /// The same, without ways where the kernel costs little: a line is long, and few values go all of it.
+  [[nodiscard]] double promise(const schedule::Placement& placement) const {
+    return cost_ < costly_kernel ? placement.fullest : hope(placement);
+  }
+
   /// Returns why it is refused, if it is.
   std::optional<Obstacle> try_order(const schedule::Placement& placement, std::size_t most,
                                     bool routed = false) {
@@ -516,8 +572,8 @@ class DefaultSearch {
     const poly::EffortLimit limit(cost_ < costly_kernel ? most_operations_again : most_operations);
     const auto& best = choices_[order_of_choices().front()];
     const auto& grid = best.compiled.program.grid;
-    if (!best.placement.is_folded || grid.size() != 2 || grid[0] == 1 || grid[1] == 1 ||
-        machine_.grid.size() != 2 || machine_.grid[0] != machine_.grid[1])
+    if (!best.placement.is_folded || best.placement.schedule.space_indices.size() != 2 || grid[0] == 1 ||
+        grid[1] == 1 || machine_.grid.size() != 2 || machine_.grid[0] != machine_.grid[1])
       return;
     auto swapped = best.placement;
     auto& space = swapped.schedule.space_indices;
@@ -537,7 +593,7 @@ class DefaultSearch {
       return;
     const auto placement = best.placement;
     const auto grid = best.compiled.program.grid;
-    for (std::size_t d = 0; d < grid.size(); ++d) {
+    for (std::size_t d = 0; d < placement.schedule.space_indices.size(); ++d) {
       if (grid[d] == 1) continue;
       auto turned = placement;
       auto& index = turned.schedule.space_indices[d];
@@ -622,6 +678,7 @@ class DefaultSearch {
   /// Of what it tells of the choices at hand, an estimate is trusted where it is not far too small; on more PEs a
   /// placement is to be faster than about as fast.
   [[nodiscard]] bool is_promising(const schedule::Placement& placement) const {
+    if (promise(placement) >= to_beat_) return false;
     // Of costly kernels estimates miss as much on all placements.
     if (has_one_pe_ && placement.pes > 1) {
       const auto estimate = choices_.front().placement.cycles;
@@ -681,12 +738,15 @@ class DefaultSearch {
 
   Expected<Compiled, Refusal> choose() {
     std::optional<Refusal> first;
+    const auto times = this->times();
     for (const auto n : order_of_choices()) {
       const auto& reordered = choices_[n].variant->reordered;
       auto compiled = proven(std::move(choices_[n].compiled), reordered.split);
       if (compiled) {
         compiled->system = reordered.system;
         compiled->warning = warning(choices_[n]);
+        time_ = times[n];
+        taken_ = n;
         return compiled;
       }
       if (!first) first = compiled.error();
@@ -694,36 +754,11 @@ class DefaultSearch {
     return first.value();
   }
 
-  /// That a refused placement would be much faster than the one that is taken. What loops compute in turn no placement
-  /// makes faster for sure.
-  [[nodiscard]] std::optional<Diagnostic> warning(const Choice& taken) const {
-    const auto best = std::ranges::min_element(refused_, {}, [](const Refused& refused) {
-      return std::pair(refused.placement.in_turn, refused.placement.cycles);
-    });
-    if (best == refused_.end() || best->placement.in_turn) return std::nullopt;
-    auto times = taken.placement.cycles / best->placement.cycles;
-    if (!(times >= much_faster)) return std::nullopt;  // nor where both take no time
-    if (taken.cycles) {  // an estimate that was far too large promises no more than that
-      const auto most = static_cast<double>(*taken.cycles) / best->placement.least;
-      times = std::clamp(times, much_faster, std::max(much_faster, most));
-    }
-    Diagnostic result = best->refusal.diagnostic;
-    result.code = "CYC330";
-    const auto& schedule = best->placement.schedule;
-    auto other =
-        is_on_one_pe(schedule) ? "on one PE" : fmt::format("with space({})", quoted(schedule.space_indices));
-    for (const auto& move : schedule.movements) other += fmt::format(".prefetch({})", quoted({move.tensor}));
-    result.message = fmt::format(
-        "`{}` runs on {} PE{}; {} it would be about {:.{}f} times as fast, but that is refused: {}",
-        taken.variant->reordered.system.kernel, taken.pes, taken.pes == 1 ? "" : "s", other, times,
-        times < 10 ? 1 : 0, result.message);
-    return result;
-  }
-
   const machine::Machine& machine_;
   const Log& log_;
   schedule::Placements placements_;
   std::size_t cost_;
+  bool is_second_;      ///< There is a choice already, on the grid.
   std::size_t budget_;  ///< Candidates to compile, by the size of the system alone.
   std::map<Order, Variant> variants_;
   std::set<Key>
@@ -737,6 +772,8 @@ class DefaultSearch {
   std::vector<Lacked> lacked_;
   std::vector<std::vector<std::string>> unreachable_, unroutable_;  ///< Spaces that are refused.
   std::optional<Refusal> first_refusal_;
+  std::size_t taken_ = 0;
+  double time_ = 0, to_beat_ = std::numeric_limits<double>::infinity();
   std::exception_ptr misfit_;  ///< The first error of a grid that the machine cannot have.
 };
 
@@ -744,7 +781,20 @@ class DefaultSearch {
 
 Expected<Compiled, Refusal> search_defaults(const Reordered& system, const machine::Machine& machine,
                                             const Log& log) {
-  return DefaultSearch(system, machine, log).run();
+  DefaultSearch on_grid(system, machine, Array::grid, log);
+  auto taken = on_grid.run();
+  const bool has_rows = machine.grid.size() == 2 && std::ranges::min(machine.grid) > 1;
+  if (!has_rows) return taken;
+  DefaultSearch on_line(system, machine, Array::line, log);
+  const auto estimate = on_line.promise();
+  if (!estimate ||
+      (taken && *estimate * much_faster >= std::min(on_grid.time(), on_grid.taken().placement.cycles)))
+    return taken;
+  if (taken) on_line.beat(on_grid.time());
+  auto other = on_line.run();
+  if (taken && !other && !taken->warning) taken->warning = on_line.warning(on_grid.taken());
+  return other && (!taken || on_line.time() * about_as_fast < on_grid.time()) ? std::move(other)
+                                                                              : std::move(taken);
 }
 
 }  // namespace cyclotron::driver

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <cyclotron/codegen/generate.hpp>
+#include <cyclotron/codegen/wind.hpp>
 #include <cyclotron/dataflow/place.hpp>
 #include <cyclotron/memory/control.hpp>
 #include <cyclotron/memory/layout.hpp>
@@ -13,6 +14,7 @@
 #include <cyclotron/recurrence/omit_determined.hpp>
 #include <cyclotron/recurrence/verify.hpp>
 
+#include "array_of.hpp"
 #include "candidates.hpp"
 #include "default_search.hpp"
 #include "mapping_search.hpp"
@@ -122,10 +124,38 @@ Lowered lower(const recurrence::System& system, const Candidate& candidate, cons
   return {std::move(graph), std::move(placed), std::move(shared)};
 }
 
+/// The program of a mapping to an array of the machine's PEs, and by channel the flows that it moves.
+std::pair<program::Program, std::vector<std::string>> program_of(mapping::Mapping& mapping,
+                                                                 const std::vector<codegen::ExitFlag>& flags,
+                                                                 const schedule::Schedule& schedule,
+                                                                 const machine::Machine& array,
+                                                                 const machine::Machine& machine) {
+  auto program = generate_within_channels(mapping, array, flags);
+  std::vector<std::string> flows;
+  for (const auto& channel : mapping.channels) flows.push_back(channel.name);
+  if (!schedule.is_serpentine) return {std::move(program), std::move(flows)};
+  const auto network =
+      std::ranges::find(program.channels, program::Channel::Kind::network, &program::Channel::kind);
+  if (network != program.channels.end())
+    throw ScheduleError(
+        {.code = "CYC321",
+         .span = {},
+         .message = fmt::format("the schedule is serpentine, and broadcasts {}", network->name),
+         .notes = {},
+         .help = "`stream` it: no network goes along rows back and forth"});
+  auto wound = codegen::wind(program, machine);
+  std::vector<std::string> own;
+  for (const auto channel : wound.line_channels)
+    own.push_back(channel < flows.size() ? flows[channel] : program.channels[channel].name);
+  return {std::move(wound.program), std::move(own)};
+}
+
 Compiled generate(const recurrence::System& system, const schedule::Schedule& schedule,
-                  const machine::Machine& machine, dataflow::Graph graph, Mapped mapped, Log& log) {
+                  const machine::Machine& array, const machine::Machine& machine, dataflow::Graph graph,
+                  Mapped mapped, Log& log) {
   auto& mapping = mapped.mapping;
-  auto program = generate_within_channels(mapping, machine, flags_of(system, mapping.graph));
+  auto [program, channel_flows] =
+      program_of(mapping, flags_of(system, mapping.graph), schedule, array, machine);
   log.stage("generate");
   program::verify_units(program);
   program = memory::allocate(std::move(program));
@@ -135,8 +165,6 @@ Compiled generate(const recurrence::System& system, const schedule::Schedule& sc
   memory::require_control(program);
   log.stage("verify program");
   program.notes["schedule"] = schedule::to_string(schedule);
-  std::vector<std::string> channel_flows;
-  for (const auto& channel : mapping.channels) channel_flows.push_back(channel.name);
   auto lost = lost_loops(system, schedule, program);
   return {schedule,
           false,
@@ -156,7 +184,10 @@ Compiled generate(const recurrence::System& system, const schedule::Schedule& sc
 
 Expected<Compiled, Refusal> compile_candidate(const recurrence::System& system, const Candidate& candidate,
                                               const machine::Machine& machine, bool verify_first, Log log) {
-  auto lowered = attempt([&] { return lower(system, candidate, machine, verify_first, log); });
+  const auto reached = attempt([&] { return array_of(candidate.schedule, machine); });
+  if (!reached) return reached.error();
+  const auto& array = *reached;
+  auto lowered = attempt([&] { return lower(system, candidate, array, verify_first, log); });
   if (!lowered) return lowered.error();
   if (lowered->shared && lowered->shared->in_vain) {
     auto other = candidate;
@@ -166,13 +197,13 @@ Expected<Compiled, Refusal> compile_candidate(const recurrence::System& system, 
     if (compiled || !compiled.error().is_illegal()) return compiled;
   }
   auto relays = candidate.relays;
-  auto mapped = map_in_parts(lowered->placed, std::move(lowered->shared), machine, relays);
+  auto mapped = map_in_parts(lowered->placed, std::move(lowered->shared), array, relays);
   const bool in_stages = relays == dataflow::Relays::routed && lowered->placed.within > 0;
   if (!mapped && (in_stages || relays == dataflow::Relays::routed_singly) &&
       mapped.error().obstacle() == Obstacle::late_value) {
     relays = dataflow::Relays::routed_together;  // of the same graph, by other routes
-    auto shared = attempt([&] { return share_links(lowered->placed, machine, relays); });
-    mapped = map_in_parts(lowered->placed, std::move(shared), machine, relays);
+    auto shared = attempt([&] { return share_links(lowered->placed, array, relays); });
+    mapped = map_in_parts(lowered->placed, std::move(shared), array, relays);
   }
   if (!mapped) return mapped.error();
   const bool may_end = mapped->distributed && !recurrence::early_exits(system).empty();
@@ -186,7 +217,8 @@ Expected<Compiled, Refusal> compile_candidate(const recurrence::System& system, 
   log.stage("map");
   auto compiled = attempt([&] {
     if (!verify_first) verify(lowered->graph, mapped->placed, mapped->verified, log);
-    return generate(system, candidate.schedule, machine, std::move(lowered->graph), std::move(*mapped), log);
+    return generate(system, candidate.schedule, array, machine, std::move(lowered->graph), std::move(*mapped),
+                    log);
   });
   if (compiled || !in_stages || compiled.error().obstacle() != Obstacle::capacity) return compiled;
   auto other = candidate;

@@ -15,6 +15,8 @@
 #include <cyclotron/recurrence/stage_reductions.hpp>
 #include <cyclotron/recurrence/verify.hpp>
 
+#include "array_of.hpp"
+
 namespace cyclotron::driver {
 
 using recurrence::System;
@@ -27,7 +29,8 @@ std::int64_t parts_along(const std::string& index, const schedule::Schedule& sch
   const auto& space = schedule.space_indices;
   const auto dimension = static_cast<std::size_t>(std::ranges::find(space, index) - space.begin());
   if (dimension == space.size()) return 0;
-  const auto limit = machine.grid.size() == space.size() ? machine.grid[dimension] : 0;
+  const auto grid = array_of(schedule, machine).grid;
+  const auto limit = grid.size() == space.size() ? grid[dimension] : 0;
   const auto fold = schedule::fold_of(schedule, dimension, limit);
   return fold.kind == schedule::FoldKind::cyclic ? 0 : fold.parts;
 }

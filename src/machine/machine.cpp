@@ -428,6 +428,19 @@ Machine on_part(Machine machine, const std::vector<std::int64_t>& grid) {
   return machine;
 }
 
+std::optional<Machine> line_of(Machine machine) {
+  if (machine.grid.size() != 2 || !machine.link_maps.empty()) return std::nullopt;
+  for (const auto& [hop, link] : machine.links) machine.link.depth = std::min(machine.link.depth, link.depth);
+  if (machine.chiplets) machine.link.depth = std::min(machine.link.depth, machine.chiplets->link.depth);
+  machine.links.clear();
+  machine.chiplets.reset();
+  machine.grid = {machine.grid[0] * machine.grid[1]};
+  machine.topology = {Topology::mesh};
+  machine.memories.clear();
+  machine.broadcasts.clear();
+  return machine;
+}
+
 void verify_target(const Machine& machine) {
   verify(machine);
   if (!machine.grid.empty()) verify_attachment(machine.memories, machine.grid);

@@ -475,8 +475,8 @@ class Estimates {
       const auto [box, cycles] = load_of(work, by_address, spread);
       loads[box] += cycles;
     }
-    result.cycles = most_of_one_pe({loads.begin(), loads.end()}, 0, most_comparisons);
-    result.least = result.cycles;
+    result.fullest = most_of_one_pe({loads.begin(), loads.end()}, 0, most_comparisons);
+    result.cycles = result.least = result.fullest;
     for (const auto& way : cost_.ways) {
       if (is_loaded(way.input)) continue;
       const auto index = way.along.index;

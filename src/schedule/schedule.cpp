@@ -302,6 +302,16 @@ void check_panels(const Schedule& schedule, const std::vector<std::string>& name
   }
 }
 
+void check_serpentine(const Schedule& schedule) {
+  if (!schedule.is_serpentine || schedule.space_indices.size() == 1) return;
+  throw ScheduleError({.code = "CYC321",
+                       .span = {},
+                       .message = fmt::format("the schedule is serpentine, and has {} dimensions of space",
+                                              schedule.space_indices.size()),
+                       .notes = {},
+                       .help = "name one index in `space`: its values go through the rows of the grid"});
+}
+
 /// The forms as poly::to_string writes them; throws CYC311 where one is given twice.
 void normalise(Schedule& schedule, const std::vector<std::string>& names) {
   std::set<std::string> seen;
@@ -358,6 +368,7 @@ std::pair<Schedule, std::vector<std::string>> checked(const System& system, Sche
   check_reduced(schedule, names);
   check_places(system, schedule, names);
   check_panels(schedule, names);
+  check_serpentine(schedule);
   auto missing = missing_time(schedule, names);
   return {std::move(schedule), std::move(missing)};
 }
@@ -501,6 +512,7 @@ std::string to_string(const Schedule& schedule) {
     text += fmt::format("; descending {}", fmt::join(schedule.descending_indices, ", "));
   for (const auto& tree : schedule.reductions)
     text += fmt::format("; reduce {} in {}", tree.index, recurrence::to_string(tree));
+  if (schedule.is_serpentine) text += "; serpentine";
   return text;
 }
 

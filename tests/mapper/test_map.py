@@ -422,3 +422,35 @@ def test_the_picture(tmp_path):
     figure = found.plot(path=tmp_path / "found.png")
     assert (tmp_path / "found.png").stat().st_size > 10_000
     assert len(figure.axes[0].collections[0].get_offsets()) == len(found.tried)
+
+
+@cy.kernel
+def scaled(x, y):
+    return 2.0 * x + y
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{}, {"memories": {"dram": cy.Memory(bandwidth=2, latency=5, serves=":, 0:2")}}],
+    ids=["alone", "memory"],
+)
+def test_arrays_of_one_axis_on_a_line(fields):
+    machine = cy.Machine(grid=(3, 4), **fields)
+    x, y = np.arange(30.0), np.ones(30)
+    found = cy.map(scaled, x, y, machine=machine, candidates=40, time_limit=None)
+    usual = scaled.compile(x, y, machine=machine)
+    assert usual.schedule.is_serpentine or fields
+    assert found.bound <= found[0].cycles <= cy.run(usual, backend="sim").cycles
+    fixed = cy.map(
+        scaled,
+        x,
+        y,
+        machine=machine,
+        fix=cy.Schedule().space("i").serpentine(),
+        candidates=20,
+        time_limit=None,
+    )
+    assert fixed.bound <= fixed[0].cycles
+    assert fixed[0].schedule.is_serpentine
+    for one in (found, fixed):
+        np.testing.assert_array_equal(cy.run(one.best).output, 2 * x + y)

@@ -107,6 +107,16 @@ REFUSALS = {
         lambda: _core.System("copy").add_tensor("A", "int7", "input", [2], None, ("", 0, 0, 0, 0, 0)),
     ),
     "too-few-arrays": (cy.ShapeError, "CYC208", lambda: _core.simulate(compiled().core, [np.ones((3, 4))])),
+    "serpentine-of-two-dimensions": (
+        cy.ScheduleError,
+        "CYC321",
+        lambda: compiled(cy.Schedule().space("i", "j").serpentine()),
+    ),
+    "serpentine-without-rows": (
+        cy.ScheduleError,
+        "CYC321",
+        lambda: compiled(cy.Schedule().space("i").serpentine(), cy.Machine(grid=(6,))),
+    ),
     "classes-without-regions": (cy.LegalityError, "CYC225", classes_without_regions),
     "steps-without-loops": (cy.LegalityError, "CYC226", steps_without_loops),
     "points-of-another-space": (cy.ShapeError, "CYC240", lambda: compiled().dataflow.points("gemm")),

@@ -3,7 +3,9 @@
 
 #include <cyclotron/codegen/add_exits.hpp>
 #include <cyclotron/codegen/choose_storage.hpp>
+#include <cyclotron/codegen/generate.hpp>
 #include <cyclotron/codegen/sink_receives.hpp>
+#include <cyclotron/codegen/wind.hpp>
 #include <cyclotron/codegen/write_code.hpp>
 #include <cyclotron/mapping/map_to_grid.hpp>
 
@@ -50,8 +52,17 @@ TEST(Passes, SinkReceives) {
   });
 }
 
+TEST(Passes, Wind) {
+  expect_golden_pass("codegen", "wind", [](const PassInput& input) {
+    auto machine = machine_of(input);
+    machine.grid = {std::stoll(input.keys.at("rows")), std::stoll(input.keys.at("columns"))};
+    const auto line = codegen::generate(mapped(input), *machine::line_of(machine));
+    return before_and_after(to_string(line), to_string(codegen::wind(line, machine).program));
+  });
+}
+
 TEST(Passes, NoFolderIsUnused) {
-  expect_folders("codegen", {"add_exits", "choose_storage", "sink_receives"});
+  expect_folders("codegen", {"add_exits", "choose_storage", "sink_receives", "wind"});
 }
 
 }  // namespace

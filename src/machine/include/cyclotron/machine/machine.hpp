@@ -187,6 +187,11 @@ void verify_target(const Machine& machine);
 /// throws ShapeError where memories are not attached to it (`verify_attachment`).
 [[nodiscard]] Machine on_part(Machine machine, const std::vector<std::int64_t>& grid);
 
+/// The line of all PEs of a grid of two dimensions, which goes through its rows back and forth. Its links hold what all on
+/// the way do; it has none of the memories, which serve PEs by their coordinates. None where the topology is custom, or the
+/// grid has other dimensions.
+[[nodiscard]] std::optional<Machine> line_of(Machine machine);
+
 /// Throws ShapeError where a number is out of range (names it, its value and the range), or an offset in `links`
 /// is no hop of the topology.
 void verify(const Machine& machine);

@@ -80,6 +80,8 @@ struct Schedule {
   std::vector<std::string> stage_indices = {};
   /// Reduction indices in space that are reduced in trees, at most once each. They change the system, too.
   std::vector<recurrence::Tree> reductions = {};
+  /// Its one grid dimension goes through the rows of the machine's grid back and forth.
+  bool is_serpentine = false;
   bool operator==(const Schedule&) const = default;
 };
 
@@ -126,7 +128,8 @@ struct Folding {
 /// Throws ScheduleError: CYC310 for an index or tensor that the kernel does not have (lists those it has),
 /// CYC311 where an index is named twice, CYC312 for a movement the tensor cannot make (prefetch of a
 /// computed tensor, any of a result that stays), CYC314 for a malformed form, CYC315 for a fold of
-/// a dimension that is not in space, CYC317 for a rotation and CYC319 for a place that cannot be, CYC320 for panels of what is not time.
+/// a dimension that is not in space, CYC317 for a rotation and CYC319 for a place that cannot be, CYC320 for panels of what is not
+/// time, CYC321 for a serpentine of more than one dimension.
 [[nodiscard]] Schedule complete(const recurrence::System& system, Schedule schedule);
 
 /// Orders of the time indices that a schedule leaves open.
@@ -156,8 +159,9 @@ constexpr std::int64_t expected_of_bounded = 4;
 /// domains as if they were boxes.
 struct Placement {
   Schedule schedule;
-  double cycles = 0;  ///< With each way in each iteration of the loops around it that run in turn.
-  double least = 0;   ///< With each way once, as where iterations follow each other as waves do.
+  double cycles = 0;   ///< With each way in each iteration of the loops around it that run in turn.
+  double least = 0;    ///< With each way once, as where iterations follow each other as waves do.
+  double fullest = 0;  ///< Of the fullest PE alone.
   double pes = 1;
   bool in_turn =
       false;  ///< An index in space is that of a loop whose iterations compute values from those of others.
