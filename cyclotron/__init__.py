@@ -12,7 +12,7 @@ from cyclotron.kernel import SEARCHES, Kernel, kernel
 from cyclotron.language.functions import debug, random
 from cyclotron.language.functions.constants import CONSTANTS
 from cyclotron.language.functions.registry import PUBLIC
-from cyclotron.machine import energies
+from cyclotron.machine import energies, fabric
 from cyclotron.machine import presets as machines
 from cyclotron.schedule import recipes as schedules
 from cyclotron.support.environment import VERSION
@@ -96,6 +96,7 @@ __all__ = [
     "Kernel",
     "debug",
     "energies",
+    "fabric",
     "il",
     "kernel",
     "machines",

@@ -212,7 +212,7 @@ from cyclotron.language.members import typed
 from cyclotron.language.trace.with_blocks import fuse, host, ignore
 from cyclotron.language.values.blocked import Blocked, Spec, blocked, spec
 from cyclotron.language.values.products import dot
-from cyclotron.machine import energies
+from cyclotron.machine import energies, fabric
 from cyclotron.machine import presets as machines
 from cyclotron.machine.energy import Energy
 from cyclotron.machine.link_map import LinkMap
@@ -370,6 +370,7 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "fabric",
     "fill_diagonal",
     "finfo",
     "flip",

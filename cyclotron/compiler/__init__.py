@@ -11,6 +11,7 @@ _HOMES = {
     "pe_class": ["PeClass"],
     "proof": ["check_program", "least_depths"],
     "roles": ["Roles"],
+    "routes": ["Routes"],
     "sections": ["Sections"],
 }
 __getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES)

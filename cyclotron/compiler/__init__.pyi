@@ -7,6 +7,7 @@ from cyclotron.compiler.memory_map import MemoryMap
 from cyclotron.compiler.pe_class import PeClass
 from cyclotron.compiler.proof import check_program, least_depths
 from cyclotron.compiler.roles import Roles
+from cyclotron.compiler.routes import Routes
 from cyclotron.compiler.sections import Sections
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "MemoryMap",
     "PeClass",
     "Roles",
+    "Routes",
     "Sections",
     "analyze",
     "check_program",

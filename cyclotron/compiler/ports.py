@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from cyclotron import _core
-from cyclotron.compiler.generators import decoded
+from cyclotron.compiler.generators import decoded, pieces_of
 from cyclotron.machine.machine import Machine
+from cyclotron.machine.region import Constraint, Pieces
 from cyclotron.support.errors import NO_SPAN, CapacityError, PerformanceWarning, Span
 
-# As the core's questions have it: each constraint with its coefficients, its constant and its relation.
-_Conjunction = list[tuple[tuple[list[int], int], str | int]]
-_Region = list[_Conjunction]
 _Box = list[tuple[int, int, int]]  # first, last (exclusive) and step along each dimension
 
 
@@ -33,7 +31,7 @@ def check_ports(program: _core.Program, machine: Machine) -> None:
         return
     file, rank = decoded(program), len(program.grid)
     grid = [max(two) for two in zip(machine.grid or program.grid, program.grid, strict=True)]
-    inner: _Region | None = [_within([(1, extent - 1, 1) for extent in grid])]
+    inner: Pieces | None = [_within([(1, extent - 1, 1) for extent in grid])]
     lack = f"is not at the edge of the {'x'.join(map(str, grid))} PEs"
     if machine.io == "ports":
         boxes = [box for name in program.machine.memories for box in _boxes(program, name)]
@@ -77,20 +75,11 @@ def idle_memories(program: _core.Program, machine: Machine) -> Iterator[Performa
             )
 
 
-def _accesses(file: dict[str, Any]) -> Iterator[tuple[_Region, list[dict[str, Any]]]]:
+def _accesses(file: dict[str, Any]) -> Iterator[tuple[Pieces, list[dict[str, Any]]]]:
     """The PEs of each class that loads or stores, and the instructions that do."""
-    rank, relations = len(file["grid"]), {"zero": "==", "non_negative": ">="}
     for one in file["classes"]:
-        region: _Region = [
-            [
-                ((form[1 : rank + 1], form[0]), relations.get(each["is"], each["modulus"]))
-                for each in conjunction
-                if (form := each["form"] + [0] * (rank + 1))
-            ]
-            for conjunction in one["region"]
-        ]
         if found := [each for each in one["code"] if each["do"] in ("load", "store")]:
-            yield region, found
+            yield pieces_of(one["region"], len(file["grid"])), found
 
 
 def _boxes(program: _core.Program, memory: str) -> list[_Box]:
@@ -104,8 +93,8 @@ def _boxes(program: _core.Program, memory: str) -> list[_Box]:
     ]
 
 
-def _within(box: _Box) -> _Conjunction:
-    result: _Conjunction = []
+def _within(box: _Box) -> list[Constraint]:
+    result: list[Constraint] = []
     for (first, last, step), (axis, _) in zip(box, _axes(len(box)), strict=True):
         result += [((axis, -first), ">="), (([-one for one in axis], last - 1), ">="), ((axis, -first), step)]
     return result
@@ -115,7 +104,7 @@ def _axes(rank: int) -> list[tuple[list[int], int]]:
     return [([int(d == other) for other in range(rank)], 0) for d in range(rank)]
 
 
-def _first(rank: int, region: _Region, other: _Region) -> tuple[int, ...] | None:
+def _first(rank: int, region: Pieces, other: Pieces) -> tuple[int, ...] | None:
     """The first PE that two regions share; None where there is none."""
     region = [[*one, *two] for one in region for two in other]
     pe: list[int] = []

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from cyclotron.compiler.pe_class import PeClass
     from cyclotron.compiler.proof import Depths, Proof
     from cyclotron.compiler.roles import Roles
+    from cyclotron.compiler.routes import Routes
     from cyclotron.compiler.sections import Sections
     from cyclotron.graph import Graph
     from cyclotron.plot import ProgramPlots
@@ -187,6 +188,53 @@ class Program:
     def roles(self) -> Roles:
         """The roles of PEs: controller, if any, workers, reduction PEs and relays, with what each holds."""
         return compiler.Roles.of(self.core)
+
+    def routes(self, colors: int = 24) -> Routes:
+        """Return the program's channels as colors of a wafer's fabric, with the routers' states by region.
+
+        Messages go along a row first, then along a column. Routers keep their state where there are enough
+        colors: chains of PEs have two a channel, by turns, since no PE sends on a color on which it receives.
+        Where not, channels to neighbours on which all PEs send, and receive, by turns have two colors, and an
+        advance wavelet after each message. The controller, if there is one, has two. Channels that meet at no
+        PE share colors.
+
+        Parameters
+        ----------
+        colors : int
+            As many as there are.
+
+        Returns
+        -------
+        Routes
+            A table, and a picture in notebooks; ``to_dict`` and ``save`` give it to generators of code,
+            ``layout`` is the painted grid.
+
+        Raises
+        ------
+        CapacityError
+            CYC509 with the channels that need more colors than there are.
+        ProgramError
+            CYC510 if the links of the machine are no mesh, the grid has three dimensions, or receivers of a
+            broadcast change.
+
+        Examples
+        --------
+        >>> @cy.kernel
+        ... def total(x):
+        ...     return cy.sum(x)
+        >>> program = total.compile(cy.spec((4,)), schedule=cy.Schedule().space("i"))
+        >>> print(program.routes())
+        total: 1 channel on 2 of 24 colors
+        <BLANKLINE>
+        color  channels        advances  route  where
+        -----  --------------  --------  -----  ---------------------------
+        c0     result along i            C>R    0 <= i <= 2 and i mod 2 = 0
+                                         L>C    1 <= i <= 3 and i mod 2 = 1
+        c1     result along i            C>R    0 <= i <= 2 and i mod 2 = 1
+                                         L>C    1 <= i <= 3 and i mod 2 = 0
+        """
+        with errors_at_call():
+            return compiler.Routes.of(self.core, integer("colors", colors, 1, MOST))
 
     @functools.cached_property
     def control_system(self) -> Program | None:

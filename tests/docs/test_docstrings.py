@@ -12,7 +12,8 @@ import pytest
 import cyclotron as cy
 
 MODULES = {
-    name: getattr(cy, name) for name in ("cache", "debug", "machines", "random", "schedules", "linalg")
+    name: getattr(cy, name)
+    for name in ("cache", "debug", "fabric", "machines", "random", "schedules", "linalg")
 }
 OWN = {name: getattr(cy, name) for name in cy.__all__}
 NAMES = {name: value for name, value in OWN.items() if value is not getattr(np, name, cy)} | {

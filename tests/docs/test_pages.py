@@ -17,7 +17,7 @@ PAGES = sorted(
     set(DOCS.rglob("*.md")) - set((DOCS / "gallery").glob("*.md"))
 )  # which is written by the build
 PROSE = re.compile(r"^(`{3,}|:{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
-NAMESPACES = ("debug", "energies", "linalg", "machines", "random", "schedules")
+NAMESPACES = ("debug", "energies", "fabric", "linalg", "machines", "random", "schedules")
 TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
