@@ -26,7 +26,7 @@ _OPPOSITE = dict(zip("LRUD", "RLDU", strict=True))
 _MOST_NOTES = 8
 _LONGEST = 60  # of names in a table
 _MESH = "compile it for a machine with a mesh"
-_CONTROL = ("calls", "arguments")  # what the controller sends to all PEs (MA-019)
+_BUS = ("calls", "arguments")  # what the controller sends to all PEs (MA-019)
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class Way:
     Attributes
     ----------
     channels : tuple of str
-        Names, as in `Program.channels`; ``calls`` and ``arguments`` are the controller's.
+        Names, as in `Program.channels`; ``calls``, ``arguments`` and ``flag`` are the controller's.
     numbers : tuple of int
         Their places there.
     senders, receivers : Region
-        Messages on these channels from one to the other PEs have this color; the controller's come from
-        above the PE in the middle.
+        Messages on these channels from one to the other PEs have this color. The controller's row is above
+        the PE in the middle: ``calls`` and ``arguments`` come from there, a ``flag`` goes there.
     advances : bool
         Whether an advance wavelet follows each message: routers go to their next state as it passes.
     routers : tuple of (Region, Route)
@@ -221,7 +221,7 @@ class _Allocation:
 
     def run(self) -> Routes:
         fixed = [self.ways_of(number) for number in range(len(self.channels))]
-        control = [self.control(name) for name in _CONTROL if self.has_controller]
+        control = [*map(self.bus, _BUS), *self.flags()] if self.has_controller else []
         given = self.assign([*control, *(way for ways in fixed for way in ways)])
         if len(given) > self.colors:
             given = min(given, self.assign([*control, *self.in_turn(fixed)]), key=len)
@@ -343,12 +343,16 @@ class _Allocation:
                 group.append(span)
         return groups
 
-    # The controller's bus (Fig. 2b), from above the PE in the middle: along its row, then by columns.
+    # The controller's row is above the PE in the middle, the executive to the right of that.
 
-    def control(self, name: str) -> _Way:
-        rows, columns = self.extents
+    @property
+    def middle(self) -> _Place:
         row, column = [0] * (2 - self.rank) + list(self.program.control_place)
-        place = Region.box((row, row + 1), (column, column + 1)).lists
+        return row, column
+
+    def bus(self, name: str) -> _Way:
+        """From above the PE in the middle along its row, then by columns (Fig. 2b)."""
+        (rows, columns), (row, column) = self.extents, self.middle
         routers: list[tuple[Pieces, _States]] = []
 
         def add(top: int, bottom: int, left: int, right: int, come: str, go: str) -> None:
@@ -365,7 +369,35 @@ class _Allocation:
         add(0, min(row, 1), 0, columns, "D", "")
         add(row + 1, rows - 1, 0, columns, "U", "D")
         add(max(row + 1, rows - 1), rows, 0, columns, "U", "")
-        return _Way([name], [], place, routers)
+        return _Way([name], [], _pe(row, column), routers)
+
+    def flags(self) -> Iterator[_Way]:
+        """From the nearest PE of each loop that ends by data into the executive, or past the last column."""
+        column = min(self.middle[1] + 1, self.extents[1] - 1)
+        for start in dict.fromkeys(self.nearest(ending) for ending in range(len(self.program.endings))):
+            below = start[0] >= self.middle[0]
+            end = (self.middle[0] - (1 if below else 0)) - start[0], column - start[1]
+            *path, _ = _path(end)
+            routers: list[tuple[Pieces, _States]] = [
+                (_pe(start[0] + at[0], start[1] + at[1]), (way,)) for at, way in path
+            ]
+            yield _Way(["flag"], [], _pe(*start), routers)
+
+    def nearest(self, ending: int) -> _Place:
+        """The PE that tells the executive whether a loop goes on."""
+        regions = [
+            Region(tuple(map(tuple, region)))
+            for region, one in zip(self.regions, self.file["classes"], strict=True)
+            if any(step["do"] == "exit" and step["ending"] == ending for step in one["code"])
+        ]
+        row, column = self.middle
+        return next(
+            pe
+            for hops in range(sum(self.extents))
+            for up in range(-hops, hops + 1)
+            for pe in ((row + up, column - hops + abs(up)), (row + up, column + hops - abs(up)))
+            if any(pe in region for region in regions)
+        )
 
     # Routes in turn (MA-123, MA-124): four channels to neighbours on two colors, by the sender's parity.
 
@@ -469,6 +501,10 @@ class _Allocation:
         routes = [Paint(*router) for _, ways in colors for way in ways for router in way.routers]
         layout = Layout((self.extents[0], self.extents[1]), grid, (*code, *routes))
         return Routes(self.program.kernel, tuple(colors), self.colors, layout)
+
+
+def _pe(row: int, column: int) -> Pieces:
+    return Region.box((row, row + 1), (column, column + 1)).lists
 
 
 def _path(offset: _Place) -> Iterator[tuple[_Place, tuple[str, str]]]:

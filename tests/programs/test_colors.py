@@ -369,6 +369,7 @@ def test_the_controllers_words_come_once_to_each_pe(grid):
     program = halving.compile(numbers(*grid), 20, schedule=GRID, machine=machine)
     assert program.control_system is not None
     routes = program.routes()
+    assert sum(way.channels == ("flag",) for _, ways in routes.colors for way in ways) == 1
     middle = tuple((extent - 1) // 2 for extent in grid)
     bus = {}
     for name in ("calls", "arguments"):
@@ -379,6 +380,29 @@ def test_the_controllers_words_come_once_to_each_pe(grid):
     assert all((counts == 1).all() for counts in bus.values())
     # No channel of the program shares them.
     assert all(len(ways) == 1 for color, ways in routes.colors if color.name in bus)
+
+
+def test_the_flag_goes_from_the_nearest_pe_to_the_executive(listing):
+    """By the row of the PE in the middle or the one above: the executive is between these, to the right."""
+    machine = cy.Machine(grid=(4, 5), control=cy.Control())
+    programs = [
+        (halving.compile(numbers(4, 5), 20, schedule=GRID, machine=machine), (1, 2), (1, 3), "U"),
+        (listing, (3, 4), (3, 5), "D"),  # its loop has PEs in rows 1 to 3
+    ]
+    for program, start, end, side in programs:
+        ways = [way for color in document(program.routes())["colors"] for way in color["ways"]]
+        (flag,) = [way for way in ways if way["names"] == ["flag"]]
+        grid = program.grid
+        assert [pe for pe in np.ndindex(*grid) if toy_backend.holds(flag["senders"], pe)] == [start]
+        pe, port = start, "C"
+        while pe != end:
+            ((come, go),) = next(r for r in flag["routers"] if toy_backend.holds(r["region"], pe))["states"]
+            assert come == port
+            move = router_network.NEIGHBOUR[go]
+            pe, port = (pe[0] + move[0], pe[1] + move[1]), router_network.OPPOSITE[go]
+        assert next(r for r in flag["routers"] if toy_backend.holds(r["region"], pe))["states"] == [
+            [port, side]
+        ]
 
 
 def test_static_programs_have_no_colors_for_control():
