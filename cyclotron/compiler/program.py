@@ -189,7 +189,7 @@ class Program:
         """The roles of PEs: controller, if any, workers, reduction PEs and relays, with what each holds."""
         return compiler.Roles.of(self.core)
 
-    def routes(self, colors: int = 24) -> Routes:
+    def routes(self, colors: int = 24, *, messages: bool = False) -> Routes:
         """Return the program's channels as colors of a wafer's fabric, with the routers' states by region.
 
         Messages go along a row first, then along a column. Routers keep their state where there are enough
@@ -202,6 +202,9 @@ class Program:
         ----------
         colors : int
             As many as there are.
+        messages : bool
+            Whether channels that have no routes, or too many, share one color on which routers pass messages
+            on by their headers.
 
         Returns
         -------
@@ -214,8 +217,8 @@ class Program:
         CapacityError
             CYC509 with the channels that need more colors than there are.
         ProgramError
-            CYC510 if the links of the machine are no mesh, the grid has three dimensions, or receivers of a
-            broadcast change.
+            CYC510 if messages go around the ends of a torus, the grid has three dimensions, or receivers of
+            a broadcast change.
 
         Examples
         --------
@@ -234,7 +237,7 @@ class Program:
                                          L>C    1 <= i <= 3 and i mod 2 = 0
         """
         with errors_at_call():
-            return compiler.Routes.of(self.core, integer("colors", colors, 1, MOST))
+            return compiler.Routes.of(self.core, integer("colors", colors, 1, MOST), bool(messages))
 
     @functools.cached_property
     def control_system(self) -> Program | None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from cyclotron import _core
 from cyclotron.compiler.generators import decoded, pieces_of
@@ -23,9 +26,10 @@ _Place = tuple[int, int]
 _States = tuple[tuple[str, str], ...]
 _SUM = (1, 1)  # a form: even or odd as on a checkerboard
 _OPPOSITE = dict(zip("LRUD", "RLDU", strict=True))
+_STREAM = 'stream the tensor, `.stream("A", along=...)`, or let messages have headers: `messages=True`'
 _MOST_NOTES = 8
 _LONGEST = 60  # of names in a table
-_MESH = "compile it for a machine with a mesh"
+_MESH = "compile it for a machine with a mesh, or let messages have headers: `routes(messages=True)`"
 _BUS = ("calls", "arguments")  # what the controller sends to all PEs (MA-019)
 
 
@@ -56,6 +60,33 @@ class Way:
     routers: tuple[tuple[Region, Route], ...]
 
 
+@dataclass(frozen=True)
+class Messages:
+    """A channel of which each message has a header (`fabric.Header`), and so no route of its own.
+
+    After the header comes a tag, the number and the sender: ``number << 22 | row << 11 | column``. A receiver
+    takes what comes, puts it into a queue for each number and sender, and, when its program has taken the
+    message from there, sends a tag back, of the number and its own place, with bit 31 set. A sender has
+    `room` messages without such an answer to each receiver at most: so the network always empties itself.
+
+    Attributes
+    ----------
+    channel : str
+        Its name, as in `Program.channels`.
+    number : int
+        Its place there.
+    words : int
+        Of 32 bits, of its longest message, the tag among them, the header not.
+    room : int
+        Messages in a queue.
+    """
+
+    channel: str
+    number: int
+    words: int
+    room: int
+
+
 @dataclass(frozen=True, repr=False)
 class Routes(Table):
     """The colors of a program's channels, with the routers' states by region: a table, and a picture.
@@ -73,15 +104,18 @@ class Routes(Table):
         Colors that there are.
     layout : Layout
         The grid, painted with them and with the code of each PE class.
+    messages : tuple of Messages
+        Channels whose messages have headers; they have one color more, the last one.
     """
 
     kernel_name: str
     colors: tuple[tuple[Color, tuple[Way, ...]], ...]
     available: int
     layout: Layout
+    messages: tuple[Messages, ...] = ()
 
     @classmethod
-    def of(cls, program: _core.Program, colors: int) -> Routes:
+    def of(cls, program: _core.Program, colors: int, messages: bool) -> Routes:
         """Return those of a program; see `cyclotron.Program.routes`.
 
         Parameters
@@ -90,17 +124,23 @@ class Routes(Table):
             Compiled or loaded.
         colors : int
             That there are.
+        messages : bool
+            Whether messages may have headers.
         """
-        return _Allocation(program, colors).run()
+        return _Allocation(program, colors, messages).run()
+
+    @property
+    def used(self) -> int:
+        """The number of colors, that of messages with headers among them."""
+        return len(self.colors) + bool(self.messages)
 
     @property
     def caption(self) -> str:
         """The title of the table, in a line."""
-        channels = len({name for _, ways in self.colors for way in ways for name in way.channels})
+        fixed = {name for _, ways in self.colors for way in ways for name in way.channels}
+        channels = len(fixed) + len(self.messages)
         plural = "" if channels == 1 else "s"
-        return (
-            f"{self.kernel_name}: {channels} channel{plural} on {len(self.colors)} of {self.available} colors"
-        )
+        return f"{self.kernel_name}: {channels} channel{plural} on {self.used} of {self.available} colors"
 
     def _table(self) -> tuple[Row, list[list[str]]]:
         rows = []
@@ -112,6 +152,9 @@ class Routes(Table):
                 for region, route in way.routers:
                     rows.append([*head, str(route), str(region)])
                     head = ["", "", ""]
+        rows += [
+            [f"c{len(self.colors)}", one.channel, "", "by header", "everywhere"] for one in self.messages
+        ]
         return ("color", "channels", "advances", "route", "where"), rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -121,7 +164,7 @@ class Routes(Table):
         -------
         dict
             Of lists, texts and numbers, regions as in `Program.decoded`. ``colors`` holds a list of ways for
-            each color.
+            each color, ``messages`` the fields of `Messages`.
         """
         rank = 2 if self.layout.region.names[0] else 1
 
@@ -157,7 +200,8 @@ class Routes(Table):
         colors = [
             {"name": color.name, "ways": [way_data(way) for way in ways]} for color, ways in self.colors
         ]
-        return {"kernel": self.kernel_name, "colors": colors}
+        messages = [vars(one) for one in self.messages]
+        return {"kernel": self.kernel_name, "colors": colors, "messages": messages}
 
     def save(self, path: str | Path) -> None:
         """Write `to_dict` as JSON, or the picture of `layout` as SVG.
@@ -197,8 +241,8 @@ class _Way:
 class _Allocation:
     """Gives the channels of a program colors: routes that stay where these suffice, else ones in turn."""
 
-    def __init__(self, program: _core.Program, colors: int) -> None:
-        self.program, self.colors = program, colors
+    def __init__(self, program: _core.Program, colors: int, messages: bool) -> None:
+        self.program, self.colors, self.messages = program, colors, messages
         self.file = decoded(program)
         self.rank = len(program.grid)
         self.channels: list[dict[str, Any]] = self.file["channels"]
@@ -220,15 +264,30 @@ class _Allocation:
         )
 
     def run(self) -> Routes:
-        fixed = [self.ways_of(number) for number in range(len(self.channels))]
+        fixed = {
+            number: ways for number in range(len(self.channels)) if (ways := self.fixed(number)) is not None
+        }
         control = [*map(self.bus, _BUS), *self.flags()] if self.has_controller else []
-        given = self.assign([*control, *(way for ways in fixed for way in ways)])
-        if len(given) > self.colors:
-            given = min(given, self.assign([*control, *self.in_turn(fixed)]), key=len)
-        if len(given) > self.colors:
-            counts = Counter("`, `".join(way.names) for ways in given for way in ways)
-            self.too_many(counts, len(given))
-        return self.result(given)
+        while True:
+            given = self.assign([*control, *(way for ways in fixed.values() for way in ways)])
+            room = self.colors - (len(fixed) < len(self.channels))
+            if len(given) > room:
+                given = min(given, self.assign([*control, *self.in_turn(fixed)]), key=len)
+            if len(given) <= room:
+                return self.result(given, [n for n in range(len(self.channels)) if n not in fixed])
+            if not self.messages or not fixed:
+                counts = Counter("`, `".join(way.names) for ways in given for way in ways)
+                self.too_many(counts, len(given))
+            del fixed[max(fixed, key=lambda number: len(fixed[number]))]
+
+    def fixed(self, channel: int) -> list[_Way] | None:
+        """The ways of a channel; None where its messages have headers, since it has none."""
+        try:
+            return self.ways_of(channel)
+        except (CapacityError, ProgramError):
+            if not self.messages:
+                raise
+            return None
 
     @property
     def has_controller(self) -> bool:
@@ -306,8 +365,7 @@ class _Allocation:
             # With several groups a line has one sender of each: it and a receiver tell the way.
             rest = extent if len(groups) > 1 else modules(spans, min(self.colors, extent)) or extent
             if rest > self.colors:
-                help = 'stream the tensor: `.stream("A", along=...)`, or take fewer PEs a line'
-                self.too_many({self.channels[channel]["name"]: rest}, rest, help)
+                self.too_many({self.channels[channel]["name"]: rest}, rest, _STREAM)
             for remainder in range(rest):
                 routers: list[tuple[Pieces, _States]] = [
                     (routers_of(spans, way, rest, remainder), (way,)) for way in line_ways(axis)
@@ -335,7 +393,7 @@ class _Allocation:
                 if depends or any(span.shares_receivers(other) for other in found):
                     self.refuse(
                         f"receivers of `{self.channels[channel]['name']}` change from message to message",
-                        'stream the tensor: `.stream("A", along=...)`',
+                        _STREAM,
                     )
                 found.append(span)
             groups += [[] for _ in found[len(groups) :]]
@@ -401,10 +459,10 @@ class _Allocation:
 
     # Routes in turn (MA-123, MA-124): four channels to neighbours on two colors, by the sender's parity.
 
-    def in_turn(self, fixed: list[list[_Way]]) -> list[_Way]:
+    def in_turn(self, fixed: dict[int, list[_Way]]) -> list[_Way]:
         groups: list[dict[str, int]] = []  # channels by their side
         others: list[_Way] = []
-        for channel, ways in enumerate(fixed):
+        for channel, ways in fixed.items():
             offset = self.offset(channel) if self.channels[channel]["kind"] == "link" else None
             side = next((name for name, place in SIDES.items() if place == offset), "")
             if side in ("", "C"):
@@ -475,10 +533,10 @@ class _Allocation:
             notes=[(None, text) for text in notes],
             help=help
             or "compile it for fewer channels a PE, so that messages share channels: "
-            f"`cy.PE(channels={max(self.colors // 2, 1)})`; or split the kernel in two",
+            f"`cy.PE(channels={max(self.colors // 2, 1)})`; or let messages have headers: `messages=True`",
         )
 
-    def result(self, given: list[list[_Way]]) -> Routes:
+    def result(self, given: list[list[_Way]], by_header: list[int]) -> Routes:
         names = self.names
         colors = []
         for number, ways in enumerate(given):
@@ -500,7 +558,14 @@ class _Allocation:
         code = [Paint(Region.of(region, names), Code(one["name"])) for one, region in classes]
         routes = [Paint(*router) for _, ways in colors for way in ways for router in way.routers]
         layout = Layout((self.extents[0], self.extents[1]), grid, (*code, *routes))
-        return Routes(self.program.kernel, tuple(colors), self.colors, layout)
+        messages = tuple(self.message(number) for number in by_header)
+        return Routes(self.program.kernel, tuple(colors), self.colors, layout, messages)
+
+    def message(self, channel: int) -> Messages:
+        one, machine = self.channels[channel], self.file["machine"]
+        words = -(-math.prod(one["tile"]) * np.dtype(one["dtype"]).itemsize // 4)
+        link = machine["broadcast" if one["kind"] == "network" else "link"]
+        return Messages(one["name"], channel, 1 + words, one["depth"] or link["depth"])
 
 
 def _pe(row: int, column: int) -> Pieces:

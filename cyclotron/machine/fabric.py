@@ -33,7 +33,20 @@ from cyclotron.support.files import write_file
 from cyclotron.support.svg import COLORS, inline_image
 from cyclotron.support.tables import Row, Table
 
-__all__ = ["Color", "Layout", "Route", "Tile", "colors", "hstack", "place", "rect", "tile", "union", "vstack"]
+__all__ = [
+    "Color",
+    "Header",
+    "Layout",
+    "Route",
+    "Tile",
+    "colors",
+    "hstack",
+    "place",
+    "rect",
+    "tile",
+    "union",
+    "vstack",
+]
 
 
 def __dir__() -> list[str]:
@@ -44,6 +57,7 @@ MOST_COLORS = 24  # MA-018
 MOST_STATES = 4
 SIDES = {"C": (0, 0), "L": (0, -1), "R": (0, 1), "U": (-1, 0), "D": (1, 0)}
 """A router's ports, its own PE and its neighbours, and where these are: rows down and columns right."""
+_LONGEST, _FARTHEST, _TURNS = 31, 2047, "CUD"  # of a header: words, a coordinate, turns
 _MOST_DRAWN = 12  # PEs a side of a picture
 _PIXELS = 48  # of a PE in it
 
@@ -123,6 +137,73 @@ class Route:
 
 def _refuse_route(text: str, help: str) -> None:
     raise ShapeError(f"{text!r} is no route", code="CYC407", help=help)
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first word of a message that routers pass on by what it says: along a row, then along a column.
+
+    A router that takes it keeps that way for the message alone, up to its last word.
+
+    Attributes
+    ----------
+    row, column : int
+        Where the message goes, less than 2048.
+    turn : {"C", "U", "D"}
+        Where it goes from the router in its row that has its column.
+    length : int
+        Words that follow, at most 31; 0: up to a control wavelet.
+
+    Examples
+    --------
+    >>> header = cy.fabric.Header.of((5, 1), (2, 3), words=4)
+    >>> header.turn, hex(header.word)
+    ('U', '0x801a4')
+    >>> [header.way(*pe) for pe in ((5, 1), (5, 3), (3, 3), (2, 3))]
+    ['R', 'U', 'U', 'C']
+    """
+
+    row: int
+    column: int
+    turn: str
+    length: int
+
+    @classmethod
+    def of(cls, sender: tuple[int, int], receiver: tuple[int, int], words: int) -> Header:
+        """Return the header of a message.
+
+        Parameters
+        ----------
+        sender, receiver : tuple of (int, int)
+            Row and column.
+        words : int
+            Of it, the header excepted.
+
+        Raises
+        ------
+        ShapeError
+            CYC401 if the receiver is out of reach.
+        """
+        row, column = (integer("receiver", x, 0, _FARTHEST) for x in receiver)
+        turn = "C" if row == sender[0] else "U" if row < sender[0] else "D"
+        return cls(row, column, turn, words if words <= _LONGEST else 0)
+
+    @property
+    def word(self) -> int:
+        """The header as a word: length in bits 0 to 4, turn in 5 and 6, column from 7 and row from 18 on."""
+        return self.length | _TURNS.index(self.turn) << 5 | self.column << 7 | self.row << 18
+
+    def way(self, row: int, column: int) -> str:
+        """Return the port where a router sends the message.
+
+        Parameters
+        ----------
+        row, column : int
+            Of the router.
+        """
+        if column != self.column:
+            return "R" if column < self.column else "L"
+        return self.turn if row != self.row else "C"
 
 
 @dataclass(frozen=True)

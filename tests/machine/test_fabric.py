@@ -215,6 +215,31 @@ def test_the_text_of_a_refused_route(golden_refusal):
     golden_refusal("route-to-nowhere", cy.ShapeError, "CYC407", lambda: fabric.tile().paint(red, "R>C; D>N"))
 
 
+def test_headers_lead_along_a_row_and_then_a_column():
+    """MA-133: destination, turn, and five bits of length; the rule of routers beside a walk by signs."""
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        sender, receiver = (tuple(int(n) for n in rng.integers(0, 12, 2)) for _ in range(2))
+        words = int(rng.integers(1, 40))
+        header = cy.fabric.Header.of(sender, receiver, words)
+        assert header.length == (words if words < 32 else 0)
+        assert (
+            header.word
+            == receiver[0] * 2**18 + receiver[1] * 2**7 + "CUD".index(header.turn) * 32 + header.length
+        )
+        (row, column), way = sender, []
+        while (row, column) != receiver:
+            way.append(header.way(row, column))
+            column += {"R": 1, "L": -1}.get(way[-1], 0)
+            row += {"D": 1, "U": -1}.get(way[-1], 0)
+        right, down = receiver[1] - sender[1], receiver[0] - sender[0]
+        assert way == ["R" if right > 0 else "L"] * abs(right) + ["D" if down > 0 else "U"] * abs(down)
+        assert header.turn == ("C" if down == 0 else "D" if down > 0 else "U")
+        assert header.way(*receiver) == "C"
+    with pytest.raises(cy.ShapeError, match="`receiver` is 2048"):
+        cy.fabric.Header.of((0, 0), (3, 2048), 1)
+
+
 def test_sizes_are_checked():
     with pytest.raises(cy.ShapeError, match="the name of a color"):
         fabric.colors("red", 3)

@@ -13,10 +13,12 @@ import random
 import numpy as np
 import toy_backend
 
+from cyclotron.machine.fabric import Header
+
 WORDS = 2  # of a message, the tile in the first one
 NEIGHBOUR = {"L": (0, -1), "R": (0, 1), "U": (-1, 0), "D": (1, 0)}
 OPPOSITE = {"L": "R", "R": "L", "U": "D", "D": "U"}
-ADVANCE = "advance"
+ADVANCE, END = "advance", "end"  # control wavelets
 OTHERS = {"select": np.where, "to_float64": np.float64}
 
 
@@ -104,6 +106,79 @@ class Routers:
         return moved
 
 
+class Packets:
+    """Messages with headers: a router passes one on at a time, to each side, up to its last word.
+
+    Headers are read here bit by bit, as `fabric.Header.word` says.
+    """
+
+    def __init__(self, grid):
+        self.rows, self.columns = (1, *grid)[-2:]
+        self.ports = collections.defaultdict(collections.deque)  # by router and port
+        self.way, self.left, self.owner = {}, {}, {}
+        self.out = collections.defaultdict(collections.deque)  # by PE: words that it sends
+        self.taken = collections.defaultdict(list)  # by PE: words of the message that comes in
+
+    def is_empty(self):
+        return not any(self.ports.values()) and not any(self.out.values())
+
+    def step(self, order, arrived):
+        moved = 0
+        for pe, words in self.out.items():
+            if words and len(self.ports[pe, "C"]) < 2:
+                self.ports[pe, "C"].append(words.popleft())
+                moved += 1
+        waiting = [key for key, queue in self.ports.items() if queue]
+        order.shuffle(waiting)
+        for (row, column), port in waiting:
+            key = (row, column), port
+            word = self.ports[key][0]
+            begins = key not in self.way
+            if begins:  # a header
+                side, length = self.read(word, row, column)
+                if self.owner.get(((row, column), side)) is not None:
+                    continue  # another message goes there
+            else:
+                side = self.way[key]
+            to = None
+            if side != "C":
+                move = NEIGHBOUR[side]
+                to = (row + move[0], column + move[1]), OPPOSITE[side]
+                assert 0 <= to[0][0] < self.rows
+                assert 0 <= to[0][1] < self.columns
+                if len(self.ports[to]) >= 2:
+                    continue
+            self.ports[key].popleft()
+            moved += 1
+            if begins:
+                self.way[key], self.left[key], self.owner[(row, column), side] = side, length, port
+            elif word is END:
+                self.left[key] = 0
+            elif self.left[key] is not None:
+                self.left[key] -= 1
+            if to is not None:
+                self.ports[to].append(word)
+            elif not begins and word is not END:
+                self.taken[row, column].append(word)
+            if self.left[key] == 0:
+                self.owner[(row, column), side] = None
+                del self.way[key]
+                if to is None:
+                    arrived((row, column), self.taken.pop((row, column)))
+        return moved
+
+    @staticmethod
+    def read(word, row, column):
+        """The side where a message goes next, and how many words it has; None up to a control wavelet."""
+        length, turn, to_column, to_row = word & 31, "CUD"[word >> 5 & 3], word >> 7 & 2047, word >> 18
+        if to_column != column:
+            return ("R" if to_column > column else "L"), length or None
+        if to_row == row:
+            return "C", length or None
+        assert turn == ("U" if to_row < row else "D")
+        return turn, length or None
+
+
 class Run(toy_backend._Run):
     """A program of which each word goes through routers."""
 
@@ -115,18 +190,24 @@ class Run(toy_backend._Run):
         )
         self.messages = collections.Counter()
         self.exits = {}
+        self.packets = Packets(self.program["grid"])
+        self.by_header = {one["number"]: one for one in routes["messages"]}
+        self.unanswered = collections.Counter()  # by number, sender and receiver
+        self.inbox = collections.defaultdict(collections.deque)  # by number, sender and receiver
 
     def run(self):
         pes = list(self.routers.pes())
         waiting = [self.execute(pe) for pe in pes]
-        while waiting or any(self.routers.ports.values()):
+        while waiting or any(self.routers.ports.values()) or not self.packets.is_empty():
             self.order.shuffle(waiting)
             before = self.moves, len(waiting)
             waiting = [pe for pe in waiting if next(pe, "done") != "done"]
-            self.moves += self.routers.step(self.order)
+            self.moves += self.routers.step(self.order) + self.packets.step(self.order, self.arrived)
             if (self.moves, len(waiting)) == before:
                 raise toy_backend.Deadlock
         assert not any(self.routers.inbox.values()), "words that nobody took"
+        assert not any(self.inbox.values())
+        assert not any(self.unanswered.values())
         return self.outputs
 
     def block(self, code, at, where, pe, memory):
@@ -175,8 +256,16 @@ class Run(toy_backend._Run):
         if not receivers:
             return
         channel = step["channel"]
-        color, advances = self.routers.way(channel, pe, receivers)
         tile = toy_backend.read(step["source"], where, memory)
+        if channel in self.by_header:
+            for receiver in receivers:
+                while self.unanswered[channel, pe, receiver] == self.by_header[channel]["room"]:
+                    yield
+                self.unanswered[channel, pe, receiver] += 1
+                words = self.by_header[channel]["words"]
+                self.post(pe, receiver, [tag(channel, pe), tile] + [None] * (words - 2))
+            return
+        color, advances = self.routers.way(channel, pe, receivers)
         number = self.messages[channel, pe, color]
         self.messages[channel, pe, color] += 1
         words = [(channel, pe, number, word, tile if word == 0 else None) for word in range(WORDS)]
@@ -194,6 +283,13 @@ class Run(toy_backend._Run):
             sender = (*pe[:axis], toy_backend.value(step["sender"][0], where), *pe[axis + 1 :])
         else:
             sender = self.moved(pe, [-dx for dx in channel["offset"]], None)
+        if number in self.by_header:
+            queue = self.inbox[number, sender, pe]
+            while not queue:
+                yield
+            memory[toy_backend.element(step["destination"], where)] = queue.popleft()
+            self.post(pe, sender, [1 << 31 | tag(number, pe)])
+            return
         color, _ = self.routers.way(number, sender, [pe])
         message = self.messages["to", number, sender, pe]
         self.messages["to", number, sender, pe] += 1
@@ -201,8 +297,32 @@ class Run(toy_backend._Run):
             inbox = self.routers.inbox[pe, color]
             while not inbox:
                 yield
-            *tag, tile = inbox.popleft()
+            *sent, tile = inbox.popleft()
             self.moves += 1
-            assert tag == [number, sender, message, word], f"{pe} took {tag} on {color}"
+            assert sent == [number, sender, message, word], f"{pe} took {sent} on {color}"
             if word == 0:
                 memory[toy_backend.element(step["destination"], where)] = tile
+
+    def post(self, sender, receiver, words):
+        start, end = ((0, *pe)[-2:] for pe in (sender, receiver))
+        header = Header.of(start, end, len(words))
+        self.packets.out[start].extend([header.word, *words] + [END] * (header.length == 0))
+        self.moves += 1
+
+    def arrived(self, pe, words):
+        pe = pe[-len(self.program["grid"]) :]
+        number, row, column = words[0] >> 22 & 511, words[0] >> 11 & 2047, words[0] & 2047
+        other = (row, column)[-len(pe) :]
+        if words[0] >> 31:
+            assert len(words) == 1
+            self.unanswered[number, pe, other] -= 1
+            return
+        assert len(words) == self.by_header[number]["words"]
+        queue = self.inbox[number, other, pe]
+        queue.append(words[1])
+        assert len(queue) <= self.by_header[number]["room"]
+
+
+def tag(number, pe):
+    row, column = (0, *pe)[-2:]
+    return number << 22 | row << 11 | column

@@ -30,6 +30,15 @@ def matmul(A, B):
 
 
 @cy.kernel
+def tiles(A, B):
+    C = cy.empty((A.shape[0], B.shape[1]))
+    for i in range(A.shape[0]):
+        for j in range(B.shape[1]):
+            C[i, j] = sum(A[i, k] @ B[k, j] for k in range(A.shape[1]))
+    return C
+
+
+@cy.kernel
 def heat(u, steps):
     for _ in range(steps):
         u[1:-1, 1:-1] += 0.25 * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1])
@@ -154,10 +163,10 @@ def judge(program, routes, expected, orders=3):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
-def judged(kernel, *arguments, schedule=None, machine=None, colors=24):
-    """The routes of a kernel's program, whose results are the reference's."""
-    program = kernel.compile(*arguments, schedule=schedule, machine=machine)
-    routes = program.routes(colors)
+def judged(kernel, *arguments, schedule=None, machine=None, colors=24, messages=False):
+    """The routes of a kernel's program, whose results are the reference's; queues hold two messages."""
+    program = kernel.compile(*arguments, schedule=schedule, machine=machine or cy.Machine())
+    routes = program.routes(colors, messages=messages)
     copies = (np.copy(one) if isinstance(one, np.ndarray) else one for one in arguments)
     judge(program, routes, kernel.reference(*copies))
     return routes
@@ -315,7 +324,7 @@ def test_random_stencils(seed):
         int(n) for axis in rng.integers(0, 2, 2) for n in (rng.integers(1, 3) * rng.choice((-1, 1)), axis)
     ]
     arguments = numbers(*shape), 3, *offsets
-    program = moves.compile(*arguments, schedule=GRID)
+    program = moves.compile(*arguments, schedule=GRID, machine=cy.Machine())
     expected = moves.reference(*arguments)
     routes = program.routes()
     judge(program, routes, expected)
@@ -326,6 +335,56 @@ def test_random_stencils(seed):
             break
         assert len(fewer.colors) <= colors
         judge(program, fewer, expected, orders=1)
+
+
+# Messages with headers.
+
+MESSAGES = {
+    "receivers that change": (
+        (solve, np.tril(numbers(12, 12)) + 9 * np.eye(12), numbers(12)),
+        {"schedule": S().space("i").time("j").broadcast("x", along="i").fold(i=cy.cyclic(4))},
+        1,
+    ),
+    "around a torus": (
+        (matmul, numbers(4, 4), numbers(4, 4)),
+        {"schedule": cy.schedules.cannon(matmul), "machine": cy.Machine(topology="torus")},
+        2,
+    ),
+    "more senders on a line than colors": (
+        (solve, np.tril(numbers(12, 12)) + 9 * np.eye(12), numbers(12)),
+        {"schedule": S().space("i").time("j").broadcast("x", along="i"), "colors": 4},
+        1,
+    ),
+    "all of a stencil": (stencil(7, 6), {"schedule": GRID, "colors": 1}, 4),
+    "some of a sum over the grid": ((total_of_grid, numbers(5, 4)), {"schedule": GRID, "colors": 1}, None),
+    "of tiles": (
+        (tiles, cy.blocked(numbers(12, 12), (4, 4)), cy.blocked(numbers(12, 12), (4, 4))),
+        {"schedule": GRID.time("k"), "colors": 1},
+        2,
+    ),
+    "conjugate gradients": (
+        (cg, numbers(5, 6), 3),
+        {"machine": cy.machines.wse2(5, 6, channels=8), "colors": 9},
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_messages_find_their_way_by_their_headers(name):
+    """MA-132, MA-133: along a row, then a column; a router passes a message on as a whole, others wait."""
+    arguments, options, count = MESSAGES[name]
+    routes = judged(*arguments, **options, messages=True)
+    assert count in (None, len(routes.messages))
+    assert routes.messages
+    assert routes.used <= options.get("colors", 24)
+    assert all((one.words > 31) == (name == "of tiles") for one in routes.messages)
+
+
+def test_messages_that_need_no_headers_have_none():
+    program = heat.compile(*stencil(6, 6)[1:], schedule=GRID)
+    assert program.routes(messages=True) == program.routes()
+    assert program.routes(2, messages=True).messages == ()
 
 
 # The controller.
@@ -503,6 +562,12 @@ def test_a_torus_has_no_routes(golden_refusal):
         machine=cy.Machine(topology="torus"),
     )
     golden_refusal("colors-of-a-torus", cy.ProgramError, "CYC510", program.routes)
+
+
+def test_receivers_that_change_have_no_route(golden_refusal):
+    schedule = S().space("i").time("j").broadcast("x", along="i").fold(i=cy.cyclic(4))
+    program = solve.compile(np.eye(12), numbers(12), schedule=schedule)
+    golden_refusal("colors-of-receivers-that-change", cy.ProgramError, "CYC510", program.routes)
 
 
 def test_other_shapes_have_no_routes():
