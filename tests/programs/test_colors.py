@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
 
+import cases
 import numpy as np
 import pytest
 import router_network
@@ -385,6 +386,23 @@ def test_messages_that_need_no_headers_have_none():
     program = heat.compile(*stencil(6, 6)[1:], schedule=GRID)
     assert program.routes(messages=True) == program.routes()
     assert program.routes(2, messages=True).messages == ()
+
+
+EXACT = [case for case in cases.all_cases() if case.exact][5::9]
+
+
+@pytest.mark.parametrize("colors", [24, 3])
+@pytest.mark.parametrize("case", EXACT, ids=[case.name for case in EXACT])
+def test_programs_of_all_kinds(case, colors):
+    """Kernels and schedules of other tests, on few colors and on many, with headers where that is needed."""
+    program = case.compile()
+    if len(program.grid) > 2:
+        pytest.skip("a grid of three dimensions")
+    expected = cy.run(program, backend="local").outputs
+    data = document(program.routes(colors, messages=True))
+    found = router_network.Run(program, program.inputs() | program.constants, data).run()
+    for name in expected:
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-9)
 
 
 # The controller.
