@@ -15,13 +15,18 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <cyclotron/poly/effort.hpp>
+#include <cyclotron/recurrence/reduce_descending.hpp>
+#include <cyclotron/recurrence/reduce_inwards.hpp>
 
-#include "array_of.hpp"
 #include "candidates.hpp"
+#include "choices.hpp"
+#include "default_placements.hpp"
 #include "simulated_cycles.hpp"
+#include "slow_defaults.hpp"
 
 namespace cyclotron::driver {
 
@@ -54,6 +59,7 @@ constexpr std::size_t most_in_need = 64;
 /// Of one placement: other orders of time rarely help. The third is a wavefront: of 32 that were tried for long kernels
 /// that run on one PE, two compiled.
 constexpr std::size_t most_of_one = 3, most_of_one_long = 2;
+constexpr auto no_time = std::numeric_limits<double>::infinity();
 constexpr auto no_limit = std::numeric_limits<std::size_t>::max();
 /// Operations of integer sets for all that is tried where nothing else compiles: about a second, and half of that where
 /// as much was tried before.
@@ -74,8 +80,6 @@ constexpr double worth_seconds = 1.75, many_times = 4;
 constexpr unsigned long most_operations = 500'000;
 /// For the analysis of the one that promises the most of those that need more: some tenths of a second.
 constexpr unsigned long most_operations_again = 4'000'000;
-/// A placement that takes so much longer than the best may be chosen for its fewer PEs.
-constexpr double about_as_fast = 1.05;
 /// One that is so much faster is missed.
 constexpr double much_faster = 1.25;
 /// On fewer PEs, placements are tried up to this factor of the estimate: it does not see what overlaps.
@@ -91,59 +95,29 @@ constexpr std::size_t most_reordered = 3;
 /// So many placements that deal values out in turn are tried, of kernels that are not long.
 constexpr std::size_t most_dealt = 2;
 
-/// The PEs that placements are for: of the machine's grid, or in a line through it.
-enum class Array : std::uint8_t { grid, line };
-
-/// Of the dimensions of a machine's grid, as large as can be where it sets no limit; empty where it has any number.
-std::vector<std::int64_t> extents_of(const machine::Machine& machine) {
-  if (!machine.grid.empty()) return machine.grid;
-  return std::vector(machine::dimensions(machine).value_or(0), std::numeric_limits<std::int64_t>::max());
-}
-
 /// The time to compile a candidate, of which one for a kernel of one equation and one index takes 1, about.
 std::size_t cost_of(const recurrence::System& system) {
   const auto dimensions = schedule::index_names(system).size();
   return std::max<std::size_t>(system.equations.size() * dimensions * dimensions, 1);
 }
 
-/// `"i", "j"`
-std::string quoted(const std::vector<std::string>& names) {
-  std::string result;
-  for (const auto& name : names) result += fmt::format("{}\"{}\"", result.empty() ? "" : ", ", name);
-  return result;
-}
+/// The order of reductions: those from both ends, in trees, and from the last term on.
+using Order = std::tuple<std::vector<std::string>, std::vector<recurrence::Tree>, std::set<std::string>>;
 
 class DefaultSearch {
  public:
-  /// The system with its reductions in one order.
-  struct Variant {
-    Variant(Reordered system, const machine::Machine& machine, const Log& log)
-        : reordered(std::move(system)), search(reordered.split, machine, log) {}
-    Reordered reordered;
-    CandidateSearch search;
-  };
-  /// A placement that compiles.
-  struct Choice {
-    const Variant* variant;
-    Compiled compiled;
-    schedule::Placement placement;
-    std::optional<std::int64_t> cycles;
-    std::int64_t pes;
-    bool routed;
-    double
-        lost_iterations;  ///< Of loops that other placements may end early: the most by which it may be slower.
-  };
-
-  DefaultSearch(const Reordered& system, const machine::Machine& machine, Array array, const Log& log)
-      : machine_(machine),
+  /// Reductions over the indices `descending` take their last term first. Of placements that are there already, `to_beat` is
+  /// the time of the best: only those that promise less are tried, but where none of them compiles.
+  DefaultSearch(const Reordered& system, const machine::Machine& machine, Array array,
+                const std::vector<std::string>& descending, double to_beat, const Log& log)
+      : system_(system),
+        machine_(machine),
         log_(log),
-        placements_(array == Array::line ? placements_on_line(system.system, machine)
-                                         : schedule::placements(system.system, extents_of(machine))),
+        placements_(default_placements(system.system, machine, array, descending)),
+        plain_{{}, {}, {descending.begin(), descending.end()}},
         cost_(cost_of(system.split)),
-        is_second_(array == Array::line),
-        budget_(std::clamp(candidates_of_one / cost_, least_candidates, most_candidates)) {
-    variants_.try_emplace({}, system, machine, log);
-  }
+        to_beat_(to_beat / about_as_fast),
+        budget_(std::clamp(candidates_of_one / cost_, least_candidates, most_candidates)) {}
 
   Expected<Compiled, Refusal> run() {
     const bool has_others = machine_.grid.empty() ||
@@ -174,9 +148,9 @@ class DefaultSearch {
       if (!first_refusal_) std::rethrow_exception(misfit_);
       return *first_refusal_;
     }
-    if (is_worth_it(best_time())) {
+    if (is_worth_it(best_time(choices_))) {
       try_rest();
-      const bool in_brief = is_second_ && cost_ >= costly_kernel;
+      const bool in_brief = to_beat_ < no_time && cost_ >= costly_kernel;
       if (!in_brief) try_routes();
       if (!in_brief) try_swapped();
       if (!in_brief) try_turned();
@@ -195,7 +169,6 @@ class DefaultSearch {
   /// The placement that was chosen, without its program, and its time.
   [[nodiscard]] const Choice& taken() const { return choices_[taken_]; }
   [[nodiscard]] double time() const { return time_; }
-  void beat(double time) { to_beat_ = time / about_as_fast; }
 
   /// The least that any placement promises, if there is any.
   [[nodiscard]] std::optional<double> promise() const {
@@ -220,18 +193,8 @@ class DefaultSearch {
       const auto most = static_cast<double>(*taken.cycles) / best->placement.least;
       times = std::clamp(times, much_faster, std::max(much_faster, most));
     }
-    Diagnostic result = best->refusal.diagnostic;
-    result.code = "CYC330";
-    const auto& schedule = best->placement.schedule;
-    auto other =
-        is_on_one_pe(schedule) ? "on one PE" : fmt::format("with space({})", quoted(schedule.space_indices));
-    if (schedule.is_serpentine) other += ".serpentine()";
-    for (const auto& move : schedule.movements) other += fmt::format(".prefetch({})", quoted({move.tensor}));
-    result.message = fmt::format(
-        "`{}` runs on {} PE{}; {} it would be about {:.{}f} times as fast, but that is refused: {}",
-        taken.variant->reordered.system.kernel, taken.pes, taken.pes == 1 ? "" : "s", other, times,
-        times < 10 ? 1 : 0, result.message);
-    return result;
+    return refused_is_faster(taken.variant->reordered.system.kernel, taken.pes, best->placement.schedule,
+                             times, best->refusal.diagnostic);
   }
 
  private:
@@ -299,7 +262,7 @@ class DefaultSearch {
     std::ranges::stable_sort(rest, {}, [&](const schedule::Placement& placement) { return hope(placement); });
     const poly::EffortLimit limit(most_operations);
     // Its estimate may have been far too large: iterations may follow each other as waves do.
-    if (cost_ < long_kernel || placements_.defaults.front().least < best_time())
+    if (cost_ < long_kernel || placements_.defaults.front().least < best_time(choices_))
       try_placement(placements_.defaults.front(), orders());
     const auto most = spent() + budget_;
     for (const bool again : {false, true}) {
@@ -397,7 +360,7 @@ class DefaultSearch {
       if (!is_far(placement) || tried_.contains(key(placement, true)) || too_long(placement) || !may_be ||
           is_part_refused(placement, true) ||
           (cost_ >= costly_kernel && !choices_.empty() &&
-           hope(placement) * (is_very_long_ ? far_faster : much_faster) >= best_time()))
+           hope(placement) * (is_very_long_ ? far_faster : much_faster) >= best_time(choices_)))
         continue;
       ++tried;
       const auto before = choices_.size();
@@ -459,9 +422,10 @@ class DefaultSearch {
       try_order(*trees, std::min(most, orders()));
   }
 
-  using Order = std::pair<std::vector<std::string>, std::vector<recurrence::Tree>>;
   static Order order(const schedule::Schedule& schedule) {
-    return {schedule.inward_indices, schedule.reductions};
+    return {schedule.inward_indices,
+            schedule.reductions,
+            {schedule.descending_indices.begin(), schedule.descending_indices.end()}};
   }
 
   using Key = std::tuple<std::vector<std::string>, Order, std::vector<std::string>, bool, bool>;
@@ -539,7 +503,7 @@ class DefaultSearch {
 
   /// Those of all choices, the best first.
   [[nodiscard]] std::vector<Hope> hopes(const std::vector<schedule::Placement>& others) const {
-    const auto times = this->times();
+    const auto times = times_of(choices_);
     std::vector<Hope> result;
     for (const auto& other : others) {
       for (std::size_t n = 0; n < choices_.size(); ++n) {
@@ -562,7 +526,7 @@ class DefaultSearch {
       const bool from_both_ends = !schedule.reductions.empty() && !schedule.inward_indices.empty();
       const bool is_long = cost_ >= (from_both_ends ? costly_kernel : long_kernel);
       const auto worth = is_very_long_ ? far_faster : is_long ? much_faster : 1;
-      if (cycles * worth < best_time()) try_order(*other, orders(), routed);
+      if (cycles * worth < best_time(choices_)) try_order(*other, orders(), routed);
     }
   }
 
@@ -570,7 +534,7 @@ class DefaultSearch {
   /// the values that share it in another order, which estimates do not tell.
   void try_swapped() {
     const poly::EffortLimit limit(cost_ < costly_kernel ? most_operations_again : most_operations);
-    const auto& best = choices_[order_of_choices().front()];
+    const auto& best = choices_[best_first(choices_).front()];
     const auto& grid = best.compiled.program.grid;
     if (!best.placement.is_folded || best.placement.schedule.space_indices.size() != 2 || grid[0] == 1 ||
         grid[1] == 1 || machine_.grid.size() != 2 || machine_.grid[0] != machine_.grid[1])
@@ -587,7 +551,7 @@ class DefaultSearch {
   /// in turn may then come to their last one sooner, which estimates do not tell.
   void try_turned() {
     const poly::EffortLimit limit(most_operations);
-    const auto& best = choices_[order_of_choices().front()];
+    const auto& best = choices_[best_first(choices_).front()];
     if (cost_ >= costly_kernel || best.routed || !best.placement.in_turn ||
         static_cast<double>(best.cycles.value_or(0)) < far_faster * best.placement.cycles)
       return;
@@ -607,7 +571,7 @@ class DefaultSearch {
   void try_dealt() {
     const poly::EffortLimit limit(most_operations_again);
     for (const auto& [cycles, dealt, routed] : hopes(placements_.dealt) | std::views::take(most_dealt)) {
-      if (cycles >= best_time()) break;
+      if (cycles >= best_time(choices_)) break;
       try_order(*dealt, 1, routed);
       if (is_far(*dealt)) try_order(*dealt, 1, true);
     }
@@ -620,7 +584,7 @@ class DefaultSearch {
   /// The most promising placement whose analysis took too long, with more operations, where its estimate is much better
   /// than the best time: where that is of one PE, and others promise no more than that, it is worth some seconds.
   void try_long() {
-    const auto& choice = choices_[order_of_choices().front()];
+    const auto& choice = choices_[best_first(choices_).front()];
     if (!choice.placement.in_turn)
       std::erase_if(lacked_, [](const Lacked& lacked) { return lacked.placement.in_turn; });
     const auto best =
@@ -628,7 +592,7 @@ class DefaultSearch {
     if (is_very_long_ || best == lacked_.end()) return;
     const bool on_one_pe = choice.pes == 1;
     const auto worth = on_one_pe ? worth_seconds : cost_ < long_kernel ? much_faster : far_faster;
-    const auto gain = best_time() / hope(best->placement);
+    const auto gain = best_time(choices_) / hope(best->placement);
     const auto operations = gain >= hopeless                  ? most_operations_of_very_long
                             : on_one_pe || gain >= many_times ? most_operations_of_long
                                                               : most_operations_again;
@@ -642,7 +606,7 @@ class DefaultSearch {
     const auto found = variants_.find(order(schedule));
     if (found != variants_.end()) return found->second;
     Log log = log_;
-    auto system = reorder(variants_.at({}).reordered.system, schedule, machine_, log);
+    auto system = order(schedule) == Order() ? system_ : reorder(system_.system, schedule, machine_, log);
     return variants_.try_emplace(order(schedule), std::move(system), machine_, log_).first->second;
   }
 
@@ -659,7 +623,7 @@ class DefaultSearch {
             Expected<Compiled, Refusal> compiled, bool routed = false) {
     if (!compiled) {
       if (compiled.error().obstacle() != Obstacle::effort) ++refusals_;
-      const bool is_plain = order(placement.schedule) == Order() && placement.schedule.folds.empty();
+      const bool is_plain = order(placement.schedule) == plain_ && placement.schedule.folds.empty();
       if (!is_plain) return;  // as it is, it says more
       if (!first_refusal_) first_refusal_ = compiled.error();
       if (compiled.error().obstacle() == Obstacle::effort) return;
@@ -700,46 +664,13 @@ class DefaultSearch {
     double share = 0;
     for (const auto& choice : choices_)
       share = std::max(share, static_cast<double>(choice.cycles.value_or(0)) / choice.placement.cycles);
-    return hope(placement) * std::min(share, 1.0) < by_chance * best_time();
-  }
-
-  /// Times of all choices, by the simulator. Of one that it does not tell, the estimate, as much too small as those of
-  /// others are. Where early exits are lost, as if the others ended after one iteration.
-  [[nodiscard]] std::vector<double> times() const {
-    double scale = 1;
-    for (const auto& choice : choices_)
-      scale = std::max(scale, static_cast<double>(choice.cycles.value_or(0)) / choice.placement.cycles);
-    std::vector<double> result;
-    for (const auto& choice : choices_) {
-      const auto cycles =
-          choice.cycles ? static_cast<double>(*choice.cycles) : scale * choice.placement.cycles;
-      result.push_back(cycles * choice.lost_iterations);
-    }
-    return result;
-  }
-
-  [[nodiscard]] double best_time() const {
-    const auto times = this->times();
-    return *std::ranges::min_element(times);
-  }
-
-  /// The best first: of those that are about as fast as the fastest, that on the fewest PEs.
-  [[nodiscard]] std::vector<std::size_t> order_of_choices() const {
-    const auto times = this->times();
-    const auto limit = about_as_fast * best_time();
-    std::vector<std::size_t> order(choices_.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, {}, [&](std::size_t n) {
-      return times[n] <= limit ? std::pair(static_cast<double>(choices_[n].pes), times[n])
-                               : std::pair(std::numeric_limits<double>::infinity(), times[n]);
-    });
-    return order;
+    return hope(placement) * std::min(share, 1.0) < by_chance * best_time(choices_);
   }
 
   Expected<Compiled, Refusal> choose() {
     std::optional<Refusal> first;
-    const auto times = this->times();
-    for (const auto n : order_of_choices()) {
+    const auto times = times_of(choices_);
+    for (const auto n : best_first(choices_)) {
       const auto& reordered = choices_[n].variant->reordered;
       auto compiled = proven(std::move(choices_[n].compiled), reordered.split);
       if (compiled) {
@@ -754,11 +685,13 @@ class DefaultSearch {
     return first.value();
   }
 
+  const Reordered& system_;
   const machine::Machine& machine_;
   const Log& log_;
   schedule::Placements placements_;
+  Order plain_;  ///< Of reductions, where placements say nothing of them.
   std::size_t cost_;
-  bool is_second_;      ///< There is a choice already, on the grid.
+  double to_beat_;      ///< Infinite where there is none.
   std::size_t budget_;  ///< Candidates to compile, by the size of the system alone.
   std::map<Order, Variant> variants_;
   std::set<Key>
@@ -773,28 +706,58 @@ class DefaultSearch {
   std::vector<std::vector<std::string>> unreachable_, unroutable_;  ///< Spaces that are refused.
   std::optional<Refusal> first_refusal_;
   std::size_t taken_ = 0;
-  double time_ = 0, to_beat_ = std::numeric_limits<double>::infinity();
+  double time_ = no_time;
   std::exception_ptr misfit_;  ///< The first error of a grid that the machine cannot have.
 };
+
+struct Found {
+  Expected<Compiled, Refusal> compiled;
+  double time;  ///< Of a run; infinite where none compiles.
+};
+
+/// The faster one; about as fast, the first.
+Found faster(Found one, Found other) {
+  return other.compiled && other.time * about_as_fast < one.time ? std::move(other) : std::move(one);
+}
+
+/// On the grid, and on a line through its rows where that promises much more.
+Found search_in_order(const Reordered& system, const machine::Machine& machine,
+                      const std::vector<std::string>& descending, double to_beat, const Log& log) {
+  DefaultSearch on_grid(system, machine, Array::grid, descending, to_beat, log);
+  Found taken{on_grid.run(), no_time};
+  taken.time = on_grid.time();
+  const bool has_rows = machine.grid.size() == 2 && std::ranges::min(machine.grid) > 1;
+  if (!has_rows) return taken;
+  DefaultSearch on_line(system, machine, Array::line, descending, std::min(taken.time, to_beat), log);
+  const auto promise = on_line.promise();
+  const auto wanted = taken.compiled ? std::min(taken.time, on_grid.taken().placement.cycles) : no_time;
+  if (!promise || *promise * much_faster >= wanted) return taken;
+  Found other{on_line.run(), no_time};
+  other.time = on_line.time();
+  if (taken.compiled && !other.compiled && !taken.compiled->warning)
+    taken.compiled->warning = on_line.warning(on_grid.taken());
+  return faster(std::move(taken), std::move(other));
+}
 
 }  // namespace
 
 Expected<Compiled, Refusal> search_defaults(const Reordered& system, const machine::Machine& machine,
                                             const Log& log) {
-  DefaultSearch on_grid(system, machine, Array::grid, log);
-  auto taken = on_grid.run();
-  const bool has_rows = machine.grid.size() == 2 && std::ranges::min(machine.grid) > 1;
-  if (!has_rows) return taken;
-  DefaultSearch on_line(system, machine, Array::line, log);
-  const auto estimate = on_line.promise();
-  if (!estimate ||
-      (taken && *estimate * much_faster >= std::min(on_grid.time(), on_grid.taken().placement.cycles)))
-    return taken;
-  if (taken) on_line.beat(on_grid.time());
-  auto other = on_line.run();
-  if (taken && !other && !taken->warning) taken->warning = on_line.warning(on_grid.taken());
-  return other && (!taken || on_line.time() * about_as_fast < on_grid.time()) ? std::move(other)
-                                                                              : std::move(taken);
+  const auto last_first = recurrence::indices_with_newest_first(system.system);
+  const auto free = recurrence::indices_in_any_order(system.system);
+  std::vector<std::string> in_any_order, in_text_order;
+  std::ranges::partition_copy(
+      last_first, std::back_inserter(in_any_order), std::back_inserter(in_text_order),
+      [&](const std::string& index) { return std::ranges::find(free, index) != free.end(); });
+  auto found = search_in_order(system, machine, {}, no_time, log);
+  if (!in_any_order.empty())
+    found = faster(std::move(found), search_in_order(system, machine, in_any_order, found.time, log));
+  if (!found.compiled || in_text_order.empty() || cost_of(system.split) >= costly_kernel)
+    return std::move(found.compiled);
+  const auto other = search_in_order(system, machine, last_first, found.time, log);
+  if (other.compiled && other.time * much_faster < found.time)
+    found.compiled->warning = newest_comes_first(system.system, in_text_order, found.time / other.time);
+  return std::move(found.compiled);
 }
 
 }  // namespace cyclotron::driver

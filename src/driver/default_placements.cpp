@@ -1,0 +1,50 @@
+#include "default_placements.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace cyclotron::driver {
+
+namespace {
+
+/// Of the dimensions of a machine's grid, as large as can be where it sets no limit; empty where it has any number.
+std::vector<std::int64_t> extents_of(const machine::Machine& machine) {
+  if (!machine.grid.empty()) return machine.grid;
+  return std::vector(machine::dimensions(machine).value_or(0), std::numeric_limits<std::int64_t>::max());
+}
+
+schedule::Placements placements_on(const recurrence::System& system, const machine::Machine& machine,
+                                   Array array) {
+  if (array == Array::grid) return schedule::placements(system, extents_of(machine));
+  const auto line = machine::line_of(machine);
+  return line ? schedule::placements(system, line->grid) : schedule::Placements{};
+}
+
+}  // namespace
+
+schedule::Placements default_placements(const recurrence::System& system, const machine::Machine& machine,
+                                        Array array, const std::vector<std::string>& descending) {
+  auto result = placements_on(system, machine, array);
+  for (auto* placements :
+       {&result.defaults, &result.others, &result.reordered, &result.in_trees, &result.dealt}) {
+    if (array == Array::line) {
+      std::erase_if(*placements, [](const schedule::Placement& placement) {
+        return schedule::is_on_one_pe(placement.schedule);
+      });
+    }
+    for (auto& placement : *placements) {
+      auto& schedule = placement.schedule;
+      schedule.is_serpentine = array == Array::line;
+      std::ranges::copy_if(
+          descending, std::back_inserter(schedule.descending_indices), [&](const std::string& index) {
+            return std::ranges::find(schedule.inward_indices, index) == schedule.inward_indices.end() &&
+                   std::ranges::find(schedule.reductions, index, &recurrence::Tree::index) ==
+                       schedule.reductions.end();
+          });
+      std::ranges::sort(schedule.descending_indices);
+    }
+  }
+  return result;
+}
+
+}  // namespace cyclotron::driver

@@ -1,0 +1,22 @@
+// Private to this folder: warnings of defaults that are slow.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <cyclotron/recurrence/system.hpp>
+#include <cyclotron/schedule/schedule.hpp>
+#include <cyclotron/support/error.hpp>
+
+namespace cyclotron::driver {
+
+/// That a kernel on so many PEs would be so many times as fast on another placement, which is refused (CYC330).
+[[nodiscard]] Diagnostic refused_is_faster(const std::string& kernel, std::int64_t pes,
+                                           const schedule::Schedule& other, double times, Diagnostic refusal);
+
+/// That a reduction of the text, over one of these indices, begins with the newest of the values that it needs, and how many
+/// times as fast the kernel would be with the last one first (CYC332).
+[[nodiscard]] Diagnostic newest_comes_first(const recurrence::System& system,
+                                            const std::vector<std::string>& indices, double times);
+
+}  // namespace cyclotron::driver
