@@ -136,7 +136,7 @@ class DefaultSearch {
       std::optional<poly::EffortBudget> budget;
       if (is_very_long_)
         budget.emplace(most_operations_of_long);  // the rest is for one PE, and for proofs
-      else if (one_pe_first && !has_one_pe_)
+      else if (is_in_brief() || (one_pe_first && !has_one_pe_))
         budget.emplace(most_operations_without_one_pe);
       find_first();
       if (choices_.empty() && !is_very_long_) try_routes();
@@ -150,7 +150,7 @@ class DefaultSearch {
     }
     if (is_worth_it(best_time(choices_))) {
       try_rest();
-      const bool in_brief = to_beat_ < no_time && cost_ >= costly_kernel;
+      const bool in_brief = is_in_brief();
       if (!in_brief) try_routes();
       if (!in_brief) try_swapped();
       if (!in_brief) try_turned();
@@ -170,12 +170,12 @@ class DefaultSearch {
   [[nodiscard]] const Choice& taken() const { return choices_[taken_]; }
   [[nodiscard]] double time() const { return time_; }
 
-  /// The least that any placement promises, if there is any.
+  /// The least that any placement promises, if there is any: of its fullest PE, without ways, of which few values go all.
   [[nodiscard]] std::optional<double> promise() const {
     std::optional<double> least;
     for (const auto* placements : {&placements_.defaults, &placements_.others}) {
       for (const auto& placement : *placements)
-        least = std::min(least.value_or(promise(placement)), promise(placement));
+        least = std::min(least.value_or(placement.fullest), placement.fullest);
     }
     return least;
   }
@@ -213,6 +213,9 @@ class DefaultSearch {
            cycles >= few_cycles * static_cast<double>(cost_) / static_cast<double>(long_kernel);
   }
 
+  /// Of a costly kernel that has a placement already.
+  [[nodiscard]] bool is_in_brief() const { return to_beat_ < no_time && cost_ >= costly_kernel; }
+
   /// Of time, for one placement.
   [[nodiscard]] std::size_t orders() const {
     return cost_ >= long_kernel && has_one_pe_ ? most_of_one_long : most_of_one;
@@ -231,7 +234,7 @@ class DefaultSearch {
       try_defaults();
     }
     try_defaults();
-    const auto in_need = is_very_long_ ? budget_ : most_in_need;
+    const auto in_need = is_very_long_ || is_in_brief() ? budget_ : most_in_need;
     if (choices_.empty()) try_others(tried() + in_need, [](const schedule::Placement&) { return true; });
   }
 
@@ -464,11 +467,6 @@ class DefaultSearch {
     return other == nullptr ? placement.cycles : other->cycles;
   }
 
-  /// The same, without ways where the kernel costs little: a line is long, and few values go all of it.
-  [[nodiscard]] double promise(const schedule::Placement& placement) const {
-    return cost_ < costly_kernel ? placement.fullest : hope(placement);
-  }
-
   /// Returns why it is refused, if it is.
   std::optional<Obstacle> try_order(const schedule::Placement& placement, std::size_t most,
                                     bool routed = false) {
@@ -642,7 +640,7 @@ class DefaultSearch {
   /// Of what it tells of the choices at hand, an estimate is trusted where it is not far too small; on more PEs a
   /// placement is to be faster than about as fast.
   [[nodiscard]] bool is_promising(const schedule::Placement& placement) const {
-    if (promise(placement) >= to_beat_) return false;
+    if (placement.fullest >= to_beat_) return false;
     // Of costly kernels estimates miss as much on all placements.
     if (has_one_pe_ && placement.pes > 1) {
       const auto estimate = choices_.front().placement.cycles;
