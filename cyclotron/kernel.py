@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
 
 from cyclotron import graph, language
-from cyclotron.compiler.blocking import Blocking, Tile, block_kernel
+from cyclotron.compiler.blocking import Blocking, Tile, block_recurrences
 from cyclotron.compiler.compile import compile_kernel
 from cyclotron.compiler.program import Program
 from cyclotron.compiler.recurrences import Recurrences, recurrences_of
@@ -173,7 +173,7 @@ class Kernel(language.Kernel, Generic[_P, _R]):
         square in tiles: i, j, k 32
           C where 0 <= i <= 3 and 0 <= j <= 3: gemm
         """
-        return block_kernel(self, self.bind(*args, **kwargs), tile)
+        return block_recurrences(self, recurrences_of(self, self.bind(*args, **kwargs)), tile)
 
     @overload
     def reference(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron import _core
-from cyclotron.compiler.recurrences import Recurrences, recurrences_of
+from cyclotron.compiler.recurrences import Recurrences
 from cyclotron.language import Kernel
 from cyclotron.schedule.text import SUMS_BY_TILES
 from cyclotron.support.arguments import shown
@@ -171,21 +171,8 @@ def sizes_of(tile: Tile) -> tuple[int, tuple[tuple[str, int], ...]]:
     return _length(tile), ()
 
 
-def block_kernel(kernel: Kernel, values: tuple[Any, ...], tile: Tile) -> Blocking:
-    """Block a kernel for bound arguments; see `cyclotron.Kernel.block`.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    values : tuple
-        From `Kernel.bind`.
-    tile : int, "auto", mapping of str to int, or None
-    """
-    return block_recurrences(kernel, recurrences_of(kernel, values), tile)
-
-
 def block_recurrences(kernel: Kernel, recurrences: Recurrences, tile: Tile) -> Blocking:
-    """Block the recurrences of a kernel.
+    """Block the recurrences of a kernel; see `cyclotron.Kernel.block`.
 
     Parameters
     ----------

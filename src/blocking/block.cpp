@@ -22,14 +22,6 @@ namespace cyclotron::blocking {
 
 namespace {
 
-bool has_own(const Cell& cell) {
-  return std::ranges::any_of(cell.pieces, [](const TilePiece& piece) {
-    return std::ranges::any_of(piece.terms, [](const TileTerm& term) {
-      return std::ranges::any_of(term.factors, [](const TileFactor& factor) { return factor.own; });
-    });
-  });
-}
-
 /// Tells whether a term has an element for each row and column of a tile: numbers alone are no tile.
 bool fills(const Cell& cell, const TileTerm& term) {
   const auto has = [&](std::size_t axis, std::int64_t length) {

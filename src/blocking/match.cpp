@@ -379,7 +379,10 @@ std::pair<std::vector<TileTerm>, std::vector<TilePiece>> common_terms(const Cell
 std::optional<Match> match(const System& system, const Component& component) {
   const auto dtype = system.at(component.cells.front().tensor).dtype;
   const bool complex = dtype == operators::DType::complex64 || dtype == operators::DType::complex128;
+  // Of one element a factor is the element, and no failure where that is 0.
+  const bool single = component.cells.size() == 1 && !has_own(component.cells.front());
   for (const auto& definition : definitions(complex)) {
+    if (single && definition.recipe == Recipe::lu_packed) continue;
     if (auto found = Matcher(component, definition).run()) return found;
   }
   return std::nullopt;

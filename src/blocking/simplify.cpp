@@ -551,6 +551,22 @@ void drop_unread(const System& system, NormalForm& form) {
   }
 }
 
+/// Repeats what makes forms simpler until nothing changes.
+void settle(NormalForm& form) {
+  const auto& system = form.system;
+  for (int round = 0; round < 8; ++round) {
+    forward_copies(system, form);
+    bool kept = false;
+    for (std::size_t t = 0; t < form.pieces.size(); ++t) kept = keep_last_versions(form, TensorId(t)) || kept;
+    const bool closed = close_chains(system, form);
+    const bool replaced = inline_locals(system, form);
+    drop_unread(system, form);
+    const bool dropped = drop_unread_elements(system, form);
+    const bool versions = drop_coordinates(form);
+    if (!kept && !closed && !replaced && !dropped && !versions) break;
+  }
+}
+
 /// Counts a sum by a subscript that it is in, where that is the sum's index from another start or from the end: a number,
 /// or one that depends on the element, as `i - 1 - k` of a sum from the diagonal back does.
 void count_by_subscript(Term& term, std::size_t rank) {
@@ -655,17 +671,12 @@ std::optional<Step> step_of(const Term& term, TensorId tensor, std::size_t rank)
 }
 
 NormalForm simplify(NormalForm form) {
-  const auto& system = form.system;
-  for (int round = 0; round < 8; ++round) {
-    forward_copies(system, form);
-    const bool closed = close_chains(system, form);
-    const bool replaced = inline_locals(system, form);
-    drop_unread(system, form);
-    const bool dropped = drop_unread_elements(system, form);
-    const bool versions = drop_coordinates(form);
-    if (!closed && !replaced && !dropped && !versions) break;
-  }
-  join_parts(form);
+  settle(form);
+  bool changed = false;
+  for (const auto array : join_parts(form)) changed = hold_unchanged(form, array) || changed;
+  for (std::size_t t = 0; changed && t < form.pieces.size(); ++t) join_pieces(form, TensorId(t));
+  for (std::size_t t = 0; t < form.pieces.size(); ++t) changed = hold_quotients(form, TensorId(t)) || changed;
+  if (changed) settle(form);
   for (std::size_t t = 0; t < form.pieces.size(); ++t) {
     for (auto& piece : form.pieces[t]) {
       std::erase_if(piece.terms, [](const Term& term) { return term.points.is_empty(); });

@@ -39,13 +39,25 @@ void substitute_in(Term& term, const std::vector<poly::Affine>& forms, std::size
 /// Tells whether of an array that is changed along a step one version of each element is read, but to change it.
 [[nodiscard]] bool reads_one_version(const NormalForm& form, TensorId tensor, const Step& step);
 
+/// Gives a local array that is changed along a step, and of which its own changes read one version of each element, a tensor for
+/// these versions, as a result would be. Returns false where it is none.
+bool keep_last_versions(NormalForm& form, TensorId tensor);
+
 /// Leaves out coordinates of local tensors that the others determine: of versions, of which those that are read are the last.
 /// Returns false where there was none.
 bool drop_coordinates(NormalForm& form);
 
 /// Makes one tensor of local tensors that hold parts of one array of the text, in its subscripts: the diagonal of a factor and
-/// what is below.
-void join_parts(NormalForm& form);
+/// what is below. Returns the new tensors.
+std::vector<TensorId> join_parts(NormalForm& form);
+
+/// Gives an array that is changed in place the elements that it keeps of another one, which the kernel reads there. Returns
+/// false where there are none.
+bool hold_unchanged(NormalForm& form, TensorId array);
+
+/// Has a local tensor that is computed from itself hold quotients, as `U[i, k] / U[k, k]`, in the place of elements that are
+/// read to be divided by the same divisor alone. Returns false where it has no such elements.
+bool hold_quotients(NormalForm& form, TensorId tensor);
 
 /// Joins the terms of a piece, and pieces of a tensor, that are one form on different points.
 void join_pieces(NormalForm& form, TensorId tensor);

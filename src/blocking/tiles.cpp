@@ -554,6 +554,14 @@ class Cutter {
 
 }  // namespace
 
+bool has_own(const Cell& cell) {
+  return std::ranges::any_of(cell.pieces, [](const TilePiece& piece) {
+    return std::ranges::any_of(piece.terms, [](const TileTerm& term) {
+      return std::ranges::any_of(term.factors, [](const TileFactor& factor) { return factor.own; });
+    });
+  });
+}
+
 std::vector<Cell> cut(const System& system, const NormalForm& form, const Tiling& tiling,
                       const poly::Context& context) {
   return Cutter(system, form, tiling, context).run();

@@ -63,6 +63,9 @@ struct Cell {
   bool vector = false;                 ///< Of a tensor of one axis, or of rows in single steps.
 };
 
+/// Tells whether a tile reads elements of its own, or of one that is computed with it.
+[[nodiscard]] bool has_own(const Cell& cell);
+
 /// All tiles of all tensors that are computed.
 /// Throws LegalityError CYC231 beyond 64 classes.
 [[nodiscard]] std::vector<Cell> cut(const System& system, const NormalForm& form, const Tiling& tiling,

@@ -56,6 +56,21 @@ std::optional<std::vector<Piece>> without_coordinate(const Piece& piece, std::si
   return parts;
 }
 
+/// The declaration without an axis.
+void leave_out_axis(recurrence::Tensor& declared, std::size_t coordinate) {
+  for (auto& form_held : declared.holds) {
+    auto& factors = form_held.coefficients;
+    if (coordinate >= factors.size()) continue;
+    if (factors[coordinate] != 0) {
+      declared.holds.clear();
+      break;
+    }
+    factors.erase(factors.begin() + static_cast<std::ptrdiff_t>(coordinate));
+  }
+  declared.shape.erase(declared.shape.begin() + static_cast<std::ptrdiff_t>(coordinate));
+  declared.tile.erase(declared.tile.begin() + static_cast<std::ptrdiff_t>(coordinate));
+}
+
 /// Leaves out a coordinate of a local tensor that the others determine: one of versions, of which each element that is read
 /// is the last.
 bool drop_coordinate(NormalForm& form, TensorId tensor, std::size_t coordinate) {
@@ -75,18 +90,7 @@ bool drop_coordinate(NormalForm& form, TensorId tensor, std::size_t coordinate) 
     if (factor.tensor == tensor)
       factor.index.erase(factor.index.begin() + static_cast<std::ptrdiff_t>(coordinate));
   });
-  auto& declared = form.system.tensors[tensor.index()];
-  for (auto& form_held : declared.holds) {
-    auto& factors = form_held.coefficients;
-    if (coordinate >= factors.size()) continue;
-    if (factors[coordinate] != 0) {
-      declared.holds.clear();
-      break;
-    }
-    factors.erase(factors.begin() + static_cast<std::ptrdiff_t>(coordinate));
-  }
-  declared.shape.erase(declared.shape.begin() + static_cast<std::ptrdiff_t>(coordinate));
-  declared.tile.erase(declared.tile.begin() + static_cast<std::ptrdiff_t>(coordinate));
+  leave_out_axis(form.system.tensors[tensor.index()], coordinate);
   return true;
 }
 
@@ -153,7 +157,8 @@ std::optional<std::vector<Piece>> pieces_of_array(const NormalForm& form, const 
 
 }  // namespace
 
-void join_parts(NormalForm& form) {
+std::vector<TensorId> join_parts(NormalForm& form) {
+  std::vector<TensorId> arrays;
   for (const auto& [name, parts] : parts_of_arrays(form)) {
     std::vector<Piece> pieces;
     auto array = form.system.at(parts.front().tensor);
@@ -172,6 +177,7 @@ void join_parts(NormalForm& form) {
     if (!all) continue;
     array.holds.clear();
     const TensorId id(form.system.tensors.size());
+    arrays.push_back(id);
     form.system.tensors.push_back(std::move(array));
     form.pieces.push_back(std::move(pieces));
     for (const auto& part : parts) form.pieces[part.tensor.index()].clear();
@@ -184,9 +190,13 @@ void join_parts(NormalForm& form) {
       }
     });
   }
+  return arrays;
 }
 
-bool reads_one_version(const NormalForm& form, TensorId tensor, const Step& step) {
+namespace {
+
+/// The elements that are read of a tensor, but to change it along a step.
+std::optional<poly::Set> read_versions(const NormalForm& form, TensorId tensor, const Step& step) {
   std::optional<poly::Set> read;
   const auto rank = rank_of(form.system, tensor);
   each_factor(form, [&](TensorId reader, const Term& term, const Factor& factor) {
@@ -194,7 +204,69 @@ bool reads_one_version(const NormalForm& form, TensorId tensor, const Step& step
     const auto elements = term.points.image(factor.index);
     read = read ? read->unite(elements).coalesce() : elements;
   });
-  return !read || poly::Map::from_pairs(with_last(*read, step.coordinate), rank - 1).is_single_valued();
+  return read;
+}
+
+/// The step of an array that computes with other elements of itself, too.
+std::optional<Step> step_beside_reads(const NormalForm& form, TensorId tensor) {
+  const auto rank = rank_of(form.system, tensor);
+  std::optional<Step> step;
+  bool reads = false;
+  for (const auto& piece : form.pieces[tensor.index()]) {
+    for (const auto& term : piece.terms) {
+      const auto own = step_of(term, tensor, rank);
+      if (own && step && !(*step == *own)) return std::nullopt;
+      if (own) step = own;
+      // An element alone is the end of another accumulator that this one goes on from.
+      reads =
+          reads || (term.factors.size() > 1 && std::ranges::any_of(term.factors, [&](const Factor& factor) {
+                      return factor.tensor == tensor;
+                    }));
+    }
+  }
+  return reads ? step : std::nullopt;
+}
+
+}  // namespace
+
+bool reads_one_version(const NormalForm& form, TensorId tensor, const Step& step) {
+  const auto read = read_versions(form, tensor, step);
+  const auto others = rank_of(form.system, tensor) - 1;
+  return !read || poly::Map::from_pairs(with_last(*read, step.coordinate), others).is_single_valued();
+}
+
+bool keep_last_versions(NormalForm& form, TensorId tensor) {
+  auto& system = form.system;
+  if (system.at(tensor).role != recurrence::Role::local || form.pieces[tensor.index()].empty()) return false;
+  const auto step = step_beside_reads(form, tensor);
+  if (!step) return false;
+  const auto read = read_versions(form, tensor, *step);
+  const auto values = read ? values_of(*read, step->coordinate) : std::nullopt;
+  if (!values) return false;
+  const auto rank = rank_of(system, tensor) - 1;
+  const auto at = static_cast<std::ptrdiff_t>(step->coordinate);
+  auto last = system.at(tensor);
+  last.name = fmt::format("{}@{}", last.name, system.tensors.size());
+  leave_out_axis(last, step->coordinate);
+  const TensorId id(system.tensors.size());
+  const auto& like = form.pieces[tensor.index()].front();
+  auto names = like.names;
+  names.erase(names.begin() + at);
+  std::vector<Piece> pieces;
+  for (const auto& value : *values) {
+    Factor source{tensor, identity_forms(rank, rank)};
+    source.index.insert(source.index.begin() + at, value.forms.front());
+    pieces.push_back(
+        {value.domain, {{1, {std::move(source)}, {}, value.domain}}, std::nullopt, like.span, names});
+  }
+  each_factor(form, [&](TensorId reader, const Term& term, Factor& factor) {
+    if (factor.tensor != tensor || (reader == tensor && step_of(term, tensor, rank + 1) == step)) return;
+    factor.tensor = id;
+    factor.index.erase(factor.index.begin() + at);
+  });
+  system.tensors.push_back(std::move(last));
+  form.pieces.push_back(std::move(pieces));
+  return true;
 }
 
 bool drop_coordinates(NormalForm& form) {

@@ -204,7 +204,7 @@ CASES = {
         CHOLESKY_SOLVE_IN_PLACE,
         lambda n, m: (definite(n), np.ones((n, m))),
         solved,
-        ["X gemm trsm", "copy gemm trsm", "copy syrk potrf"],
+        ["L gemm trsm", "L syrk potrf", "X gemm trsm"],
     ),
     "ridge": (
         RIDGE,

@@ -220,6 +220,8 @@ def array(value: Any, *, name: str) -> Any:
         return part
     if isinstance(value, SymbolicTensor) and value.is_number:
         return array(value.expression(), name=name)
+    if isinstance(value, SymbolicTensor) and value.name == "copy":
+        value.name = name
     if isinstance(value, Ragged):
         return value.kept(lambda whole: new_array(whole, name))
     if isinstance(value, tuple):
