@@ -107,12 +107,9 @@ def compile_on(kernel: Kernel, values: tuple[Any, ...], workers: Workers, in_til
         program = placements.on(workers)
     if program is None:
         return compile_kernel(kernel, values, None, None)
-    note(Case(weakref.ref(kernel), values, program.schedule, None, tile=_tiles(program)))
+    tile = None if program.blocking is None else program.blocking.tiles
+    note(Case(weakref.ref(kernel), values, program.schedule, None, tile=tile))
     return program.with_arguments(values)
-
-
-def _tiles(program: Program) -> Tile:
-    return None if program.blocking is None else program.blocking.tiles
 
 
 def _in_tiles(

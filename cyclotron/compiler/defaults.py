@@ -227,14 +227,15 @@ def tile_lengths(blocking: Blocking, workers: int) -> dict[str, int]:
     side = math.isqrt(workers - 1) + 1  # of a square of workers
     products = all(set(item.operators) <= {"gemm"} for item in blocking.classes)
     lengths: dict[str, int] = {}
-    for names, extent in blocking.extents:
+    for names, extent in blocking.extents * len(blocking.extents):  # loops of one name have one length
         if products:
             share = 1 if workers == 1 else workers if workers <= _FEW_WORKERS else 2 * side
             length = -(-extent // max(share, -(-extent // _LONGEST_PRODUCT)))
         else:
             share = -(-extent // max(8, 4 * side))
             length = min(max(-(-share // 32) * 32, _SHORTEST_TILE), _LONGEST_TILE)
-        lengths.update(dict.fromkeys(names, max(length, min(extent, _SHORTEST_TILE), 1)))
+        length = max(length, min(extent, _SHORTEST_TILE), 1, *(lengths.get(name, 0) for name in names))
+        lengths.update(dict.fromkeys(names, length))
     return lengths
 
 

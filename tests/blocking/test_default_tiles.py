@@ -25,6 +25,27 @@ def test_long_kernels_run_in_tiles_and_are_what_numpy_has(name, workers):
         assert "added up tile by tile" in text
 
 
+@pytest.mark.parametrize("workers", [{"threads": 1}, {"threads": 2}])
+def test_loops_of_one_name_and_other_lengths_have_tiles_of_one_length(workers):
+    kernel = kernel_of("""
+def kernel(A, B, C):
+    T = cy.empty((A.shape[0], B.shape[1]))
+    D = cy.empty((A.shape[0], C.shape[1]))
+    for i in range(A.shape[0]):
+        for j in range(B.shape[1]):
+            T[i, j] = sum(A[i, k] * B[k, j] for k in range(A.shape[1]))
+    for i in range(A.shape[0]):
+        for j in range(C.shape[1]):
+            D[i, j] = sum(T[i, k] * C[k, j] for k in range(C.shape[0]))
+    return D
+""")
+    rng = np.random.default_rng(5)
+    a, b, c = (rng.random(shape) for shape in ((230, 307), (307, 150), (150, 401)))
+    result = cy.run(kernel, a, b, c, **workers)
+    assert result.program.blocking is not None
+    np.testing.assert_allclose(result.output, a @ b @ c)
+
+
 def test_several_workers_share_the_tiles_of_what_takes_very_long():
     (given, _), kernel = arguments("matmul", 520, 520), kernel_of(TEXTS["matmul"])
     assert cy.run(kernel, *given, threads=1).program.grid == (1,)
