@@ -27,6 +27,7 @@ _KEEPS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "below": lambda ones: np.tril(ones, -1),
     "above": lambda ones: np.triu(ones, 1),
     "diagonal": lambda ones: np.tril(np.triu(ones)),
+    "beside": lambda ones: ones ^ np.tril(np.triu(ones)),
     "all": np.asarray,
 }
 
@@ -137,8 +138,7 @@ class Blocking:
             because = f" ({item.reason})" if item.reason else ""
             lines.append(f"  {names} {verb} tiles of {item.tile}{because}")
         for c in self.classes:
-            lines.append(f"  {c}")
-            lines.append(f"    {c.reason or c.equation or 'computed with another of the same tiles'}")
+            lines += [f"  {c}", f"    {c.reason or c.equation or 'computed with another of the same tiles'}"]
         return "\n".join([*lines, f"  {SUMS_BY_TILES}"])
 
     def __str__(self) -> str:

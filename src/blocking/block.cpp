@@ -94,6 +94,45 @@ std::vector<poly::Set> disjoint_parts(const poly::Set& points) {
   return parts;
 }
 
+/// Tells whether a coordinate has values with others between them that it has not, for one value of each other coordinate.
+bool has_gap(const poly::Set& points, std::size_t coordinate) {
+  // (x, p, q): p before q, both the coordinate's, and one between them that is not.
+  const auto count = points.dimensions();
+  const auto at = [&](std::size_t place, std::size_t variables) {
+    auto forms = identity_forms(variables, count);
+    forms[coordinate] = poly::variable(variables, place);
+    return points.preimage(forms, variables);
+  };
+  const auto own = poly::variable(count + 2, coordinate);
+  const auto before = poly::variable(count + 2, count), after = poly::variable(count + 2, count + 1);
+  const auto one = poly::constant(count + 2, 1);
+  return !at(count, count + 2)
+              .intersect(at(count + 1, count + 2))
+              .intersect({own - before - one, false})
+              .intersect({after - own - one, false})
+              .subtract(insert_coordinates(points, count, 2))
+              .is_empty();
+}
+
+/// Sums over tiles have no gaps: those before one and those after it are two.
+void part_at_gaps(std::vector<Cell>& cells) {
+  for (auto& cell : cells) {
+    const auto rank = cell.tiles.dimensions();
+    for (auto& piece : cell.pieces) {
+      std::vector<TileTerm> terms;
+      for (auto& term : piece.terms) {
+        bool gap = false;
+        for (auto d = rank; d < term.tiles.dimensions(); ++d) gap = gap || has_gap(term.tiles, d);
+        for (auto& part : gap ? disjoint_parts(term.tiles) : std::vector{term.tiles}) {
+          terms.push_back(term);
+          terms.back().tiles = std::move(part);
+        }
+      }
+      piece.terms = std::move(terms);
+    }
+  }
+}
+
 /// Leaves out products with tiles of zeros, which are numbers and no tiles; tells whether there were any.
 bool drop_zeros(const System& system, std::vector<Cell>& cells) {
   std::map<TensorId, poly::Set> zeros;
@@ -232,6 +271,7 @@ class Blocker {
     const auto tiling = choose_tiles(scalars_, form, sizes_);
     auto cells = cut(scalars_, form, tiling, context_);
     mark_own(scalars_, cells);
+    part_at_gaps(cells);
     do cells = with_whole_terms(std::move(cells));
     while (drop_zeros(scalars_, cells));
     TileSystem tiles(scalars_, form, tiling, cells);

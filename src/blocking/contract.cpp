@@ -71,7 +71,9 @@ Mask mask_of(const poly::Set& points, const poly::Set& box) {
   if (is({column - row, false})) return Mask::upper;
   if (is({row - column - one, false})) return Mask::below;
   if (is({column - row - one, false})) return Mask::above;
-  if (is({row - column, true})) return Mask::diagonal;
+  const poly::Constraint diagonal{row - column, true};
+  if (is(diagonal)) return Mask::diagonal;
+  if (points == box.subtract(box.intersect(diagonal))) return Mask::beside;
   return Mask::other;
 }
 
@@ -84,6 +86,7 @@ std::string name_of(Mask mask) {
     case Mask::below: return "below";
     case Mask::above: return "above";
     case Mask::diagonal: return "diagonal";
+    case Mask::beside: return "beside";
     case Mask::all:
     case Mask::none:
     case Mask::other: break;

@@ -8,8 +8,8 @@
 
 namespace cyclotron::blocking {
 
-/// Rows and columns that a mask keeps.
-enum class Mask : std::uint8_t { all, lower, upper, below, above, diagonal, none, other };
+/// Rows and columns that a mask keeps: a triangle of a tile, with its diagonal or without, or that, or all beside it.
+enum class Mask : std::uint8_t { all, lower, upper, below, above, diagonal, beside, none, other };
 /// The mask that keeps these of the points of a box.
 [[nodiscard]] Mask mask_of(const poly::Set& points, const poly::Set& box);
 
