@@ -266,9 +266,9 @@ class Blocker {
 
   Blocking run() {
     check_dtypes();
-    auto form = simplify(to_normal_form(system_, context_));
+    auto form = to_normal_form(system_, context_);
+    const auto tiling = choose(form);
     scalars_ = form.system;
-    const auto tiling = choose_tiles(scalars_, form, sizes_);
     auto cells = cut(scalars_, form, tiling, context_);
     mark_own(scalars_, cells);
     part_at_gaps(cells);
@@ -302,6 +302,19 @@ class Blocker {
   }
 
  private:
+  /// The tiles of a form, which becomes simple; parts of its arrays are such of their own where it has no tiles else.
+  [[nodiscard]] Tiling choose(NormalForm& form) const {
+    auto parts = form;
+    form = simplify(std::move(form));
+    try {
+      return choose_tiles(form.system, form, sizes_);
+    } catch (const LegalityError&) {
+      if (!split_off_last(parts)) throw;
+    }
+    form = simplify(std::move(parts));
+    return choose_tiles(form.system, form, sizes_);
+  }
+
   void check_dtypes() const {
     for (const auto& tensor : system_.tensors) {
       if (tensor.blocked || operators::is_defined(operators::Op::matmul_subtract, tensor.dtype)) continue;

@@ -117,10 +117,23 @@ Definition ldl() {
           false,   true,        {diagonal, rest, ones(Role::result), zero(Role::result, below(x, y))}};
 }
 
-Definition solve_scaled() {
-  const DefinedFactor done{Role::result, x, r}, scale{Role::scale, r, none}, a{Role::matrix, y, r};
+Definition ldl_packed() {
+  const DefinedFactor row{Role::result, x, r}, other{Role::result, y, r}, scale{Role::result, r, r};
+  const DefinedPiece diagonal{
+      .where = {same(x, y)}, .terms = {{-1, {row, row, scale}, {below(r, x)}}}, .divisors = {}};
+  const DefinedPiece rest{.where = {below(y, x)},
+                          .terms = {{-1, {row, other, scale}, {below(r, y)}}},
+                          .divisors = {{Role::result, y, y}}};
+  return {"sytrf", Recipe::ldl_packed, 0, false, false, {diagonal, rest, zero(Role::result, below(x, y))}};
+}
+
+Definition solve_scaled(bool packed) {
+  const auto scale = [&](const Affine& at) {
+    return packed ? DefinedFactor{Role::matrix, at, at} : DefinedFactor{Role::scale, at, none};
+  };
+  const DefinedFactor done{Role::result, x, r}, a{Role::matrix, y, r};
   const DefinedPiece piece{
-      .where = {}, .terms = {{-1, {done, scale, a}, {below(r, y)}}}, .divisors = {{Role::scale, y, none}}};
+      .where = {}, .terms = {{-1, {done, scale(r), a}, {below(r, y)}}}, .divisors = {scale(y)}};
   return {"trsm unit", Recipe::solve_scaled, 0, false, false, {piece}};
 }
 
@@ -158,7 +171,9 @@ std::vector<Definition> definitions(bool complex) {
     result.push_back(inverse((form & 1) == 0, (form & 2) != 0, (form & 4) != 0));
   if (!complex) {
     result.push_back(ldl());
-    result.push_back(solve_scaled());
+    result.push_back(ldl_packed());
+    result.push_back(solve_scaled(false));
+    result.push_back(solve_scaled(true));
   }
   result.push_back(transposed(cholesky(complex)));
   result.push_back(transposed(lu(true)));

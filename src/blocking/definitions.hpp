@@ -51,8 +51,9 @@ enum class Recipe : std::uint8_t {
   lu_packed,  ///< Both factors in one tile, without the ones.
   lu_apart,   ///< `result` is the factor above the diagonal, `second` the one of ones below.
   inverse,
-  ldl,          ///< `result` is the factor of ones, `second` the diagonal.
-  solve_scaled  ///< With the factor of ones of LDLᵀ, then divided by its diagonal.
+  ldl,         ///< `result` is the factor of ones, `second` the diagonal.
+  ldl_packed,  ///< Both in one tile, without the ones.
+  solve_scaled  ///< With the factor of ones of LDLᵀ, then divided by its diagonal: `scale`, or that of the matrix.
 };
 
 struct Definition {

@@ -114,6 +114,14 @@ ExprId factor_of(Emitter& emitter, const Definition& definition, Role role, Tens
                 : emitter.masked(tile, mask, tensor, index, tiles);
 }
 
+/// The diagonal of a tile that a cell is computed from, as a column.
+ExprId diagonal_of(Emitter& emitter, const BoundTile& tile, const Cell& cell) {
+  const auto whole = emitter.access(tile.tensor, tile.tile);
+  if (emitter.at(tile.tensor).tile.back() == 1) return whole;
+  const auto kept = emitter.masked(whole, Mask::diagonal, tile.tensor, tile.tile, cell.tiles);
+  return emitter.apply(Op::row_sum, {kept});
+}
+
 /// The first cell's tiles over those of the other that are computed with them.
 std::vector<poly::Affine> back_to(const Cell& cell, const std::vector<poly::Affine>& other,
                                   const Span& span) {
@@ -337,7 +345,7 @@ void TileSystem::check_ends(const Emitter& emitter, const Cell& cell, const Matc
   }
 }
 
-ExprId TileSystem::solved(Emitter& emitter, const Match& match, ExprId residual) {
+ExprId TileSystem::solved(Emitter& emitter, const Cell& cell, const Match& match, ExprId residual) {
   const auto& definition = match.definition;
   switch (definition.recipe) {
     case Recipe::solve:
@@ -350,20 +358,22 @@ ExprId TileSystem::solved(Emitter& emitter, const Match& match, ExprId residual)
           operators::lower | operators::right_side | operators::transpose_a | operators::unit_diagonal;
       const auto product =
           emitter.apply(Op::solve_triangular, {bound(emitter, match, Role::matrix), residual}, flags);
-      const auto scale = bound(emitter, match, Role::scale);
-      const bool row = emitter.at(match.tiles.at(Role::scale).tensor).shape.size() > 1;
+      const auto own = match.tiles.find(Role::scale);
+      const bool row = own != match.tiles.end() && emitter.at(own->second.tensor).shape.size() > 1;
+      const auto scale = own == match.tiles.end() ? diagonal_of(emitter, match.tiles.at(Role::matrix), cell)
+                                                  : bound(emitter, match, Role::scale);
       return emitter.apply(Op::divide, {product, row ? scale : emitter.apply(Op::transpose, {scale})});
     }
     case Recipe::cholesky:
     case Recipe::lu_packed:
     case Recipe::lu_apart:
-    case Recipe::ldl: break;
+    case Recipe::ldl:
+    case Recipe::ldl_packed: break;
   }
   const bool turn = definition.transposed;
   auto tile = turn ? emitter.apply(Op::transpose, {residual}) : residual;
-  const Op op = definition.recipe == Recipe::cholesky ? Op::cholesky
-                : definition.recipe == Recipe::ldl    ? Op::ldl
-                                                      : Op::lu;
+  const bool is_ldl = definition.recipe == Recipe::ldl || definition.recipe == Recipe::ldl_packed;
+  const Op op = definition.recipe == Recipe::cholesky ? Op::cholesky : is_ldl ? Op::ldl : Op::lu;
   tile = emitter.apply(op, {tile});
   return turn ? emitter.apply(Op::transpose, {tile}) : tile;
 }
@@ -380,7 +390,7 @@ void TileSystem::add(std::size_t number, const Component& component, const Match
     residual = whole_tile(emitter, cell, total(emitter, cell, match.residual, span), span);
     residual = *masked_sum(emitter, cell, match.apart, residual);
   }
-  auto expr = solved(emitter, match, residual);
+  auto expr = solved(emitter, cell, match, residual);
   if (match.kept) expr = with_kept(emitter, cell, *match.kept, expr);
   if (!other) {
     equation(number, cell, expr, emitter, span);

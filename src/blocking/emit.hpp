@@ -74,7 +74,8 @@ class TileSystem {
                                recurrence::ExprId expr);
   recurrence::ExprId bound(Emitter& emitter, const Match& match, Role role);
   static void check_ends(const Emitter& emitter, const Cell& cell, const Match& match);
-  recurrence::ExprId solved(Emitter& emitter, const Match& match, recurrence::ExprId residual);
+  recurrence::ExprId solved(Emitter& emitter, const Cell& cell, const Match& match,
+                            recurrence::ExprId residual);
   void factored(Emitter& emitter, std::size_t number, const Component& component, const Match& match,
                 recurrence::ExprId factors, std::size_t other, const Cell& other_cell);
   void equation(std::size_t number, const Cell& cell, recurrence::ExprId expr, const Emitter& emitter,

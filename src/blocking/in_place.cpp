@@ -1,5 +1,6 @@
 // Elements of arrays that a kernel changes in place: those that stay as they were, and quotients.
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -91,11 +92,10 @@ bool is_divided(const NormalForm& form, TensorId tensor, const Quotient& quotien
   for (const auto& pieces : form.pieces) {
     for (const auto& piece : pieces) {
       for (const auto& term : piece.terms) {
-        std::size_t reads = 0;
         for (std::size_t f = 0; f < term.factors.size(); ++f) {
           const auto& factor = term.factors[f];
           if (factor.tensor != tensor || !meets(term, factor, quotient.elements)) continue;
-          if (++reads > 1 || factor.inverse || factor.conjugate || is_among_all(piece.function) ||
+          if (factor.inverse || factor.conjugate || is_among_all(piece.function) ||
               !term.points.image(factor.index).is_subset(quotient.elements) ||
               !place_of(term, f, quotient.divisor))
             return false;
@@ -104,6 +104,25 @@ bool is_divided(const NormalForm& form, TensorId tensor, const Quotient& quotien
     }
   }
   return true;
+}
+
+/// Puts the quotients times the divisor in the place of elements, and leaves out what is divided by it again.
+void put_quotients(Term& term, TensorId tensor, const Quotient& quotient) {
+  std::vector<Factor> multiplied;
+  for (std::size_t f = 0; f < term.factors.size(); ++f) {
+    const auto factor = term.factors[f];
+    if (factor.tensor != tensor || factor.inverse || !meets(term, factor, quotient.elements)) continue;
+    if (const auto place = place_of(term, f, quotient.divisor)) {
+      term.factors.erase(term.factors.begin() + static_cast<std::ptrdiff_t>(*place));
+      if (*place < f) --f;
+    } else {
+      auto again = quotient.divisor;
+      again.inverse = false;
+      again.index = substituted(again.index, factor.index, term.points.dimensions());
+      multiplied.push_back(std::move(again));
+    }
+  }
+  std::ranges::move(multiplied, std::back_inserter(term.factors));
 }
 
 /// The elements of a tensor that products read and divide, of these factors of terms.
@@ -171,16 +190,7 @@ bool hold_quotients(NormalForm& form, TensorId tensor) {
   }
   for (auto& all : form.pieces) {
     for (auto& piece : all) {
-      for (auto& term : piece.terms) {
-        for (std::size_t f = 0; f < term.factors.size(); ++f) {
-          if (term.factors[f].tensor != tensor || term.factors[f].inverse ||
-              !meets(term, term.factors[f], quotient->elements))
-            continue;
-          const auto place = *place_of(term, f, quotient->divisor);
-          term.factors.erase(term.factors.begin() + static_cast<std::ptrdiff_t>(place));
-          if (place < f) --f;
-        }
-      }
+      for (auto& term : piece.terms) put_quotients(term, tensor, *quotient);
     }
   }
   std::vector<Piece> result;

@@ -382,7 +382,8 @@ std::optional<Match> match(const System& system, const Component& component) {
   // Of one element a factor is the element, and no failure where that is 0.
   const bool single = component.cells.size() == 1 && !has_own(component.cells.front());
   for (const auto& definition : definitions(complex)) {
-    if (single && definition.recipe == Recipe::lu_packed) continue;
+    if (single && (definition.recipe == Recipe::lu_packed || definition.recipe == Recipe::ldl_packed))
+      continue;
     if (auto found = Matcher(component, definition).run()) return found;
   }
   return std::nullopt;

@@ -43,6 +43,10 @@ void substitute_in(Term& term, const std::vector<poly::Affine>& forms, std::size
 /// these versions, as a result would be. Returns false where it is none.
 bool keep_last_versions(NormalForm& form, TensorId tensor);
 
+/// Has the last elements along an axis of a local array, which are read at that place alone, be an array of their own: the right
+/// side beside a matrix. Returns false where there are none.
+bool split_off_last(NormalForm& form);
+
 /// Leaves out coordinates of local tensors that the others determine: of versions, of which those that are read are the last.
 /// Returns false where there was none.
 bool drop_coordinates(NormalForm& form);

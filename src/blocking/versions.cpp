@@ -269,6 +269,95 @@ bool keep_last_versions(NormalForm& form, TensorId tensor) {
   return true;
 }
 
+namespace {
+
+/// The last place along an axis of a tensor that some terms read there; none where others read it with more.
+std::optional<std::int64_t> last_read_apart(const NormalForm& form, TensorId tensor, std::size_t axis) {
+  std::optional<std::int64_t> last;
+  for (const auto& piece : form.pieces[tensor.index()])
+    last = std::max(last.value_or(0), piece.points.maximum(axis).value_or(0));
+  bool apart = false, others = false;
+  each_factor(form, [&](TensorId, const Term&, const Factor& factor) {
+    if (factor.tensor != tensor) return;
+    const bool there = poly::is_constant(factor.index[axis]) && factor.index[axis].constant == last;
+    apart = apart || there;
+    others = others || !there;
+  });
+  return apart && others ? last : std::nullopt;
+}
+
+/// Puts the elements at one place of an axis in a tensor without that axis.
+void split_off(NormalForm& form, TensorId tensor, std::size_t axis, std::int64_t place) {
+  const TensorId id(form.system.tensors.size());
+  auto declared = form.system.at(tensor);
+  declared.name = fmt::format("{}@{}", declared.name, id.index());
+  declared.variable = fmt::format("{}_{}", declared.user_name(), place);
+  std::erase_if(declared.holds, [axis](const recurrence::Affine& held) {
+    return axis < held.coefficients.size() && held.coefficients[axis] != 0;
+  });
+  leave_out_axis(declared, axis);
+  const auto parted = [&](const poly::Set& points, const poly::Affine& at) {
+    const poly::Constraint here{at - poly::constant(points.dimensions(), place), true};
+    const auto part = points.intersect(here);
+    return std::pair(part, points.subtract(part).coalesce());
+  };
+  std::vector<Piece> pieces, rest;
+  for (const auto& piece : form.pieces[tensor.index()]) {
+    const auto rank = piece.points.dimensions();
+    const auto [part, left] = parted(piece.points, poly::variable(rank, axis));
+    for (const bool there : {true, false}) {
+      auto some = piece;
+      some.points = there ? part : left;
+      if (some.points.is_empty()) continue;
+      for (auto& term : some.terms)
+        term.points = term.points.intersect(insert_coordinates(some.points, rank, term.sums.size()));
+      if (there)
+        std::ranges::move(without_coordinate(some, axis).value(), std::back_inserter(pieces));
+      else
+        rest.push_back(std::move(some));
+    }
+  }
+  form.system.tensors.push_back(std::move(declared));
+  form.pieces[tensor.index()] = std::move(rest);
+  form.pieces.push_back(std::move(pieces));
+  for (auto& all : form.pieces) {
+    for (auto& piece : all) {
+      for (std::size_t t = 0; t < piece.terms.size(); ++t) {
+        for (std::size_t f = 0; f < piece.terms[t].factors.size(); ++f) {
+          if (piece.terms[t].factors[f].tensor != tensor) continue;
+          const auto [part, left] = parted(piece.terms[t].points, piece.terms[t].factors[f].index[axis]);
+          if (part.is_empty()) continue;
+          if (!left.is_empty()) {
+            piece.terms.push_back(piece.terms[t]);
+            piece.terms.back().points = left;
+          }
+          auto& factor = piece.terms[t].factors[f];
+          piece.terms[t].points = part;
+          factor.tensor = id;
+          factor.index.erase(factor.index.begin() + static_cast<std::ptrdiff_t>(axis));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool split_off_last(NormalForm& form) {
+  bool any = false;
+  for (std::size_t t = 0; t < form.pieces.size(); ++t) {
+    if (form.system.tensors[t].role != recurrence::Role::local || form.pieces[t].empty()) continue;
+    for (auto d = form.system.tensors[t].shape.size(); d-- > 0;) {
+      const auto place = last_read_apart(form, TensorId(t), d);
+      if (!place) continue;
+      split_off(form, TensorId(t), d, *place);
+      any = true;
+      break;
+    }
+  }
+  return any;
+}
+
 bool drop_coordinates(NormalForm& form) {
   bool changed = false;
   for (std::size_t t = 0; t < form.pieces.size(); ++t) {

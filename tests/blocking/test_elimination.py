@@ -94,6 +94,48 @@ def kernel(A, b):
     return x
 """,
 }
+TEXTS["augmented matrix"] = """
+def kernel(A, b):
+    n = A.shape[0]
+    U = cy.empty((n, n + 1))
+    x = cy.empty(n)
+    for i in range(n):
+        for j in range(n):
+            U[i, j] = A[i, j]
+        U[i, n] = b[i]
+    for k in range(n):
+        for i in range(k + 1, n):
+            f = U[i, k] / U[k, k]
+            for j in range(k, n + 1):
+                U[i, j] -= f * U[k, j]
+""" + SOLVE.replace("y[i]", "U[i, n]")
+SYMMETRIC_SOLVE = (
+    FORWARD
+    + """    for i in range(n):
+        y[i] /= U[i, i]
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            y[i] -= U[j, i] * y[j]
+    return y
+"""
+)
+SYMMETRIC = {
+    "LDL, scaled at last": HEAD
+    + """            f = U[i, k] / U[k, k]
+            for j in range(k + 1, i + 1):
+                U[i, j] -= f * U[j, k]
+        for i in range(k + 1, n):
+            U[i, k] /= U[k, k]
+"""
+    + SYMMETRIC_SOLVE,
+    "LDL, scaled first": HEAD
+    + """            U[i, k] /= U[k, k]
+        for j in range(k + 1, n):
+            for i in range(j, n):
+                U[i, j] -= U[i, k] * U[k, k] * U[j, k]
+"""
+    + SYMMETRIC_SOLVE,
+}
 MATRIX = """
 def kernel(A, B):
     n = A.shape[0]
@@ -124,6 +166,8 @@ NEARLY = {
     "the given matrix": HEAD + ELIMINATE + SOLVE.replace("U[i, j]", "A[i, j]"),
     "the given diagonal": HEAD + ELIMINATE + SOLVE.replace("U[i, i]", "A[i, i]"),
     "added up": HEAD + ELIMINATE.replace("y[i] - f", "y[i] + f") + SOLVE,
+    "a factor of the other triangle": SYMMETRIC["LDL, scaled at last"].replace("f * U[j, k]", "f * U[k, j]"),
+    "a square": SYMMETRIC["LDL, scaled first"].replace("U[k, k] * U[j, k]", "U[j, k]"),
     "one row fewer": HEAD.replace("range(n):", "range(n - 1):").replace("(k + 1, n)", "(k + 1, n - 1)")
     + ELIMINATE
     + SOLVE,
@@ -147,6 +191,20 @@ def test_eliminations_are_factorisations_and_solves_in_tiles(name):
             np.testing.assert_allclose(result.output, expected, 1e-9, 1e-12, err_msg=f"{n}, {tile}")
     found = {operator for item in kernel.block(*given(24), tile=4).classes for operator in item.operators}
     assert found == {"gemm", "getrf", "trsm"}
+
+
+@pytest.mark.parametrize("name", SYMMETRIC)
+def test_factors_of_symmetric_matrices_in_one_array(name):
+    kernel = kernel_of(SYMMETRIC[name])
+    for n in (3, 7, 8):
+        matrix, right = given(n)
+        matrix += matrix.T
+        expected = np.linalg.solve(matrix, right)
+        for tile in (2, 3, 64):
+            result = cy.run(kernel.compile(np.tril(matrix), right, tile=tile, schedule=cy.Schedule()))
+            np.testing.assert_allclose(result.output, expected, 1e-9, 1e-12, err_msg=f"{n}, {tile}")
+    found = {operator for item in kernel.block(*given(24), tile=4).classes for operator in item.operators}
+    assert found == {"gemm", "sytrf", "trsm", "row_sum"}
 
 
 def test_many_right_sides():
