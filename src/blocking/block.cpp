@@ -122,6 +122,11 @@ void part_at_gaps(std::vector<Cell>& cells) {
       std::vector<TileTerm> terms;
       for (auto& term : piece.terms) {
         bool gap = false;
+        const auto parts = term.tiles.conjunctions();
+        if (parts && parts->size() <= 1) {
+          terms.push_back(std::move(term));
+          continue;
+        }
         for (auto d = rank; d < term.tiles.dimensions(); ++d) gap = gap || has_gap(term.tiles, d);
         for (auto& part : gap ? disjoint_parts(term.tiles) : std::vector{term.tiles}) {
           terms.push_back(term);
