@@ -119,7 +119,7 @@ class Blocking:
                 code="CYC231",
                 help="leave out `tile`, which compiles the kernel on scalars",
             )
-        masks = {m.name: _KEEPS[m.kind](np.ones(m.shape, bool)) for m in self._core.masks}
+        masks = {mask.name: _kept(mask) for mask in self._core.masks}
         return Recurrences(self._core.system, {**self._constants, **masks}, self._changed)
 
     def explain(self) -> str:
@@ -150,6 +150,15 @@ class Blocking:
     def _repr_html_(self) -> str:
         rows = [(c.tensor, c.tiles, " → ".join(c.operators), c.reason or c.equation) for c in self.classes]
         return html_table(("tensor", "tiles", "operators", "equation"), rows)
+
+
+def _kept(mask: Any) -> NDArray[Any]:
+    """The elements that a mask keeps: a triangle, or places `3_to_7` of tiles, whose length ends its name."""
+    if keep := _KEEPS.get(mask.kind):
+        return keep(np.ones(mask.shape, bool))
+    first, last = map(int, mask.kind.split("_to_"))
+    places = np.arange(*mask.shape) % int(mask.name.rpartition("_")[2])
+    return (first <= places) & (places <= last)
 
 
 def sizes_of(tile: Tile) -> tuple[int, tuple[tuple[str, int], ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from cyclotron.compiler.defaults import Placements
 from cyclotron.compiler.program import Program
@@ -13,6 +13,7 @@ from cyclotron.language import Kernel
 from cyclotron.language.values.scalar_type import identity
 
 _CAPACITY = 64  # entries of a kernel, of each kind
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,12 @@ def cache_of(kernel: Kernel) -> KernelCache:
     return cache
 
 
-def insert(entries: dict[Any, Any], key: Any, value: Any) -> None:
-    """Add an entry; the oldest make room, as those of a kernel whose globals change from call to call."""
+def insert(entries: dict[Any, _Value], key: Any, value: _Value) -> _Value:
+    """Add an entry, and return it; the oldest make room: globals of a kernel may change from call to call."""
     entries[key] = value
     while len(entries) > _CAPACITY:
         del entries[next(iter(entries))]
+    return value
 
 
 def cache_key(kernel: Kernel, values: tuple[Any, ...]) -> Any:

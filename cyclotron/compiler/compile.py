@@ -98,10 +98,8 @@ def compile_on(kernel: Kernel, values: tuple[Any, ...], workers: Workers, in_til
     """
     traced = cache_key(kernel, values)
     cache = cache_of(kernel) if traced is not None else KernelCache()
-    placements = cache.placements.get(traced)
-    if placements is None:
-        recurrences = _traced(kernel, values, cache, traced)
-        placements = _placements(kernel, recurrences, cache, traced)
+    known = cache.placements.get(traced)
+    placements = known or _placements(kernel, _traced(kernel, values, cache, traced), cache, traced)
     program = _in_tiles(kernel, cache, traced, workers, placements) if in_tiles else None
     if program is None:
         program = placements.on(workers)
@@ -118,19 +116,19 @@ def _in_tiles(
     """The program over tiles for so many workers; None where scalars are better, or nothing matches."""
     if not placements.tiles_pay(workers):
         return None
-    shared = placements.array_pays(workers)
-    key = ("tiles", workers.count if shared else 1, traced)
-    if key not in cache.tiled:
-        insert(cache.tiled, key, _tiled(kernel, placements.recurrences, workers.count if shared else 1))
-    return cache.tiled[key]
+    count = workers.count if placements.array_pays(workers) else 1
+    key = ("tiles", count, traced)
+    if key in cache.tiled:
+        return cache.tiled[key]
+    return insert(cache.tiled, key, _tiled(kernel, placements.recurrences, count))
 
 
 def _tiled(kernel: Kernel, recurrences: Recurrences, workers: int) -> Program | None:
     schedule = Schedule() if workers == 1 else None
     try:
         blocking = block_recurrences(kernel, recurrences, "auto")
-        if not blocking.complete:
-            return None
+        if not blocking.complete or not any(item.operators for item in blocking.classes):
+            return None  # what is computed element by element is as fast on scalars
         blocking = block_recurrences(kernel, recurrences, tile_lengths(blocking, workers))
         program = _compile(kernel, blocking.recurrences, schedule, unlimited(schedule), quiet=True)
     except CyclotronError:
@@ -139,21 +137,15 @@ def _tiled(kernel: Kernel, recurrences: Recurrences, workers: int) -> Program | 
 
 
 def _traced(kernel: Kernel, values: tuple[Any, ...], cache: KernelCache, traced: Any) -> Recurrences:
-    recurrences = cache.systems.get(traced)
-    if recurrences is None:
-        recurrences = recurrences_of(kernel, values)
-        insert(cache.systems, traced, recurrences)
-    return recurrences
+    known = cache.systems.get(traced)
+    return insert(cache.systems, traced, recurrences_of(kernel, values)) if known is None else known
 
 
 def _placements(
     kernel: Kernel, recurrences: Recurrences, cache: KernelCache, traced: Any
 ) -> Placements[Program]:
-    placements = cache.placements.get(traced)
-    if placements is None:
-        placements = _placements_of(kernel, recurrences)
-        insert(cache.placements, traced, placements)
-    return placements
+    known = cache.placements.get(traced)
+    return insert(cache.placements, traced, _placements_of(kernel, recurrences)) if known is None else known
 
 
 def _placements_of(kernel: Kernel, recurrences: Recurrences) -> Placements[Program]:

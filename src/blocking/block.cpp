@@ -114,7 +114,8 @@ bool has_gap(const poly::Set& points, std::size_t coordinate) {
               .is_empty();
 }
 
-/// Sums over tiles have no gaps: those before one and those after it are two.
+/// Sums of products over tiles have no gaps: those before one and those after it are two. Sums of elements are as fast on
+/// scalars, which have gaps.
 void part_at_gaps(std::vector<Cell>& cells) {
   for (auto& cell : cells) {
     const auto rank = cell.tiles.dimensions();
@@ -123,7 +124,7 @@ void part_at_gaps(std::vector<Cell>& cells) {
       for (auto& term : piece.terms) {
         bool gap = false;
         const auto parts = term.tiles.conjunctions();
-        if (parts && parts->size() <= 1) {
+        if (term.factors.size() < 2 || (parts && parts->size() <= 1)) {
           terms.push_back(std::move(term));
           continue;
         }

@@ -140,6 +140,15 @@ ExprId Emitter::chosen(Mask keep, ExprId expr, ExprId rest, TensorId tensor,
   return apply(Op::where, {mask(keep, tensor, index, tiles), expr, rest});
 }
 
+ExprId Emitter::kept_part(ExprId expr, ExprId rest, bool columns, TensorId tensor, std::size_t axis,
+                          const std::vector<poly::Affine>& index, std::int64_t first, std::int64_t last) {
+  const auto of = system_.at(tensor);
+  const auto kind = fmt::format("{}_to_{}", first, last);
+  auto mask = constant_input(kind, {of.shape[axis]}, {of.tile[axis]}, {index[axis]});
+  if (columns) mask = apply(Op::transpose, {mask});
+  return apply(Op::where, {mask, expr, rest});
+}
+
 ExprId Emitter::with_ones(ExprId expr, Mask keep, TensorId tensor, const std::vector<poly::Affine>& index,
                           const poly::Set& tiles) {
   const auto ones = apply(Op::where, {mask(Mask::diagonal, tensor, index, tiles), constant(1), expr});
@@ -326,17 +335,50 @@ class Contraction {
           left = left.intersect(own.preimage(forms, variables));
           continue;
         }
-        const auto mask = mask_on(*node.row, *node.column);
-        if (mask == Mask::other) continue;  // perhaps that of another factor
         const auto& factor = term_.factors[n];
+        if (!on_diagonal(factor)) continue;  // perhaps that of another factor, or a part of its sum
+        const auto mask = mask_on(*node.row, *node.column);
+        if (mask == Mask::other) continue;
         node.expr = emitter_.chosen(mask, node.expr, nothing(), factor.tensor, factor.tile, term_.tiles);
       }
     }
+    for (std::size_t v = 2; v < variables && !(left == term_.inner); ++v)
+      left = left.intersect(keep_part(v, left));
     if (!(left == term_.inner) && variables >= 2) {
       result_mask_ = mask_on(0, 1);
       if (result_mask_ == Mask::other) refuse_product("a condition");
     }
     if (!(left == term_.inner)) refuse_product("its conditions");
+  }
+
+  [[nodiscard]] bool on_diagonal(const TileFactor& factor) const {
+    const auto rank = factor.tile.size();
+    const auto& tile = emitter_.at(factor.tensor).tile;
+    return rank >= 2 && tile[rank - 2] == tile[rank - 1] &&
+           equal_on(term_.tiles, factor.tile[rank - 2], factor.tile[rank - 1]);
+  }
+
+  /// Keeps of each factor what a sum that is over a part of its tile reads: what it leaves may be no number. Returns the points.
+  poly::Set keep_part(std::size_t variable, const poly::Set& left) {
+    const auto variables = term_.inner.dimensions();
+    const auto own = term_.inner.project({variable}), box = left.project({variable});
+    const auto first = own.minimum(0), last = own.maximum(0);
+    const auto all = poly::Set::universe(term_.inner.context(), variables);
+    if (own == box || !first || !last) return all;
+    const auto place = poly::variable(1, 0);
+    const auto part = box.intersect({place - poly::constant(1, *first), false})
+                          .intersect({poly::constant(1, *last) - place, false});
+    if (!(own == part)) return all;
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      auto& node = nodes_[n];
+      if (!has(node, variable)) continue;
+      const auto& factor = term_.factors[n];
+      const auto rank = factor.tile.size();
+      const bool rows = plain_variable(factor.row) == variable;
+      node.expr = emitter_.kept_part(node.expr, nothing(), node.column == variable, factor.tensor,
+                                     rows ? row_axis(rank) : rank - 1, factor.tile, *first, *last);
+    }
+    return own.preimage({poly::variable(variables, variable)}, variables);
   }
 
   /// a @ a.T of one tile.

@@ -37,6 +37,11 @@ class Emitter {
   /// The same as `masked` with another expression in the place of zeros.
   recurrence::ExprId chosen(Mask keep, recurrence::ExprId expr, recurrence::ExprId rest, TensorId tensor,
                             const std::vector<poly::Affine>& index, const poly::Set& tiles);
+  /// An expression whose rows, or columns, are places `first` to `last` of tiles along an axis of a tensor, with another one in
+  /// the place of the others.
+  recurrence::ExprId kept_part(recurrence::ExprId expr, recurrence::ExprId rest, bool columns,
+                               TensorId tensor, std::size_t axis, const std::vector<poly::Affine>& index,
+                               std::int64_t first, std::int64_t last);
   /// The same as `masked` with ones on the diagonal.
   recurrence::ExprId with_ones(recurrence::ExprId expr, Mask keep, TensorId tensor,
                                const std::vector<poly::Affine>& index, const poly::Set& tiles);

@@ -97,6 +97,19 @@ std::vector<TileFactor> take_common_divisors(std::vector<TileTerm>& terms) {
   refuse(span, "its elements are the same along an axis of a tile, and no tile operator repeats them");
 }
 
+/// Tells whether points are all rows and columns between two of each.
+bool is_box(const poly::Set& points, const poly::Set& box) {
+  auto all = box;
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    const auto place = poly::variable(2, axis);
+    const auto first = points.minimum(axis), last = points.maximum(axis);
+    if (!first || !last) return false;
+    all = all.intersect({place - poly::constant(2, *first), false})
+              .intersect({poly::constant(2, *last) - place, false});
+  }
+  return all == points;
+}
+
 /// The part of an operator's tile that is one of its results, for the tiles of a cell; of those of a tensor at `index`.
 ExprId factor_of(Emitter& emitter, const Definition& definition, Role role, TensorId tensor,
                  const std::vector<poly::Affine>& index, const Cell& target) {
@@ -307,15 +320,24 @@ std::optional<ExprId> TileSystem::masked_sum(Emitter& emitter, const Cell& cell,
                                              const std::vector<TilePiece>& pieces,
                                              std::optional<ExprId> result) {
   for (const auto& group : pieces) {
-    const auto mask = mask_of(group.inner, box_of(cell, 0));
-    if (mask == Mask::other || mask == Mask::none)
+    const auto box = box_of(cell, 0);
+    const auto mask = mask_of(group.inner, box);
+    const bool part = mask != Mask::all && mask != Mask::none && is_box(group.inner, box);
+    if ((mask == Mask::other && !part) || mask == Mask::none)
       refuse(group.span, "its elements are at conditions inside of a tile that keep no triangle of it");
     auto whole = group;
     whole.terms = merge(cell, {group}).value();
     auto [expr, extent] = piece(emitter, cell, whole);
     const auto rank = cell.tiles.dimensions();
-    if (mask == Mask::all) expr = whole_tile(emitter, cell, {expr, extent}, group.span);
-    expr = emitter.masked(expr, mask, cell.tensor, identity_forms(rank, rank), cell.tiles);
+    const auto own = identity_forms(rank, rank);
+    if (mask == Mask::all || part) expr = whole_tile(emitter, cell, {expr, extent}, group.span);
+    for (std::size_t axis = 0; part && axis < std::min<std::size_t>(rank, 2); ++axis) {
+      const auto first = group.inner.minimum(axis).value(), last = group.inner.maximum(axis).value();
+      if (first == box.minimum(axis) && last == box.maximum(axis)) continue;
+      expr = emitter.kept_part(expr, emitter.constant(0), axis == 1, cell.tensor,
+                               axis == 1 ? rank - 1 : row_axis(rank), own, first, last);
+    }
+    if (!part) expr = emitter.masked(expr, mask, cell.tensor, own, cell.tiles);
     result = result ? emitter.apply(Op::add, {*result, expr}) : expr;
   }
   return result;

@@ -52,13 +52,6 @@ def kernel(A, B):
             C[i, r] = sum(A[i, j] * B[j, r] for j in range(A.shape[0]) if j != i)
     return C
 """
-RADII = """
-def kernel(A, b):
-    r = cy.empty(A.shape[0])
-    for i in range(A.shape[0]):
-        r[i] = b[i] + sum(cy.absolute(A[i, j]) for j in range(A.shape[0]) if j != i)
-    return r
-"""
 TRIANGLES = """
 def kernel(A, B):
     C = cy.empty_like(B)
@@ -95,7 +88,6 @@ CASES = {
     "Jacobi in loops": (JACOBI_IN_LOOPS, 1, lambda a, b: jacobi(a, b)[-1]),
     "Gauss-Seidel": (GAUSS_SEIDEL, 1, gauss_seidel),
     "product": (PRODUCT, 2, lambda a, b: beside(a) @ b),
-    "radii": (RADII, 1, lambda a, b: b + np.abs(beside(a)).sum(axis=1)),
     "triangles of two signs": (TRIANGLES, 2, lambda a, b: (np.tril(a, -1) - np.triu(a, 1)) @ b),
 }
 

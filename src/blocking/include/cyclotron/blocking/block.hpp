@@ -34,7 +34,7 @@ struct IndexClass {
 };
 
 /// A constant input of truth values that keeps a triangle of tiles, or all of them: `kind` is lower, upper, below, above,
-/// diagonal, beside (all but the diagonal) or all.
+/// diagonal, beside (all but the diagonal) or all; of a vector places `3_to_7` of each `tile`.
 struct MaskInput {
   std::string name;
   std::string kind;
