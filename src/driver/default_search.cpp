@@ -590,7 +590,9 @@ class DefaultSearch {
     if (is_very_long_ || best == lacked_.end()) return;
     const bool on_one_pe = choice.pes == 1;
     const auto worth = on_one_pe ? worth_seconds : cost_ < long_kernel ? much_faster : far_faster;
-    const auto gain = best_time(choices_) / hope(best->placement);
+    // An estimate that is too large for the best is so for others.
+    const auto gain =
+        std::max(best_time(choices_), on_one_pe ? 0 : choice.placement.cycles) / hope(best->placement);
     const auto operations = gain >= hopeless                  ? most_operations_of_very_long
                             : on_one_pe || gain >= many_times ? most_operations_of_long
                                                               : most_operations_again;

@@ -87,10 +87,40 @@ def cycles_of(program):
     return cy.run(program, backend="sim", functional=False).cycles
 
 
+@cy.kernel
+def layer(x, w, b):
+    rows, columns = x.shape[1] - 2, x.shape[2] - 2
+    y = np.zeros((w.shape[0], rows, columns))
+    for o in range(w.shape[0]):
+        for c in range(w.shape[1]):
+            for p in range(3):
+                for q in range(3):
+                    y[o] += w[o, c, p, q] * x[c, p : p + rows, q : q + columns]
+        y[o] += b[o]
+    return np.maximum(y, 0)
+
+
+@cy.kernel
+def factored(A, b):
+    n = A.shape[0]
+    for k in range(n - 1):
+        A[k + 1 :, k] /= A[k, k]
+        A[k + 1 :, k + 1 :] -= A[k + 1 :, k, None] * A[k, k + 1 :]
+    y = b.copy()
+    for k in range(n):
+        y[k + 1 :] -= A[k + 1 :, k] * y[k]
+    for k in reversed(range(n)):
+        y[k] = y[k] / A[k, k]
+        y[:k] -= A[:k, k] * y[k]
+    return y
+
+
 @pytest.mark.filterwarnings("ignore::cyclotron.PerformanceWarning")
 @pytest.mark.parametrize(
     ("kernel", "shapes", "numbers", "pes", "schedule"),
     [
+        (layer, [(3, 16, 16), (4, 3, 3, 3), (4,)], (), 8, S.space("i", "j")),
+        (factored, [(12, 12), (12,)], (), 8, S.space("i").serpentine()),
         (repeated, [(8,), (24,)], (), 8, S.space("i", "0")),
         (prolonged, [(17, 17)], (), 8, S.space("i", "j")),
         (symmetric, [(16, 16)], (3,), 8, S.space("j", "i")),
