@@ -227,11 +227,7 @@ class Explanation:
             lines.append(SUMS_BY_TILES)
         if schedule is not None:
             space, time = schedule.space_indices, schedule.time_indices
-            on = (
-                "a line of PEs back and forth through the grid's rows"
-                if schedule.is_serpentine
-                else "one PE for each value"
-            )
+            on = "a line through the grid's rows" if schedule.is_serpentine else "one PE for each value"
             lines.append(f"space: {', '.join(space)}, {on}" if space else "space: none, one PE does it all")
             lines.append(
                 f"time: {', '.join(time)}, a loop in each PE, the first outermost" if time else "time: none"

@@ -1,7 +1,9 @@
 #include "default_placements.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 namespace cyclotron::driver {
 
@@ -43,6 +45,10 @@ schedule::Placements default_placements(const recurrence::System& system, const 
           });
       std::ranges::sort(schedule.descending_indices);
     }
+  }
+  if (result.defaults.empty() && !result.others.empty()) {
+    result.defaults.push_back(std::move(result.others.front()));
+    result.others.erase(result.others.begin());
   }
   return result;
 }

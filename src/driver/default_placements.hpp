@@ -14,7 +14,7 @@ namespace cyclotron::driver {
 enum class Array : std::uint8_t { grid, line };
 
 /// Those of a system whose reductions over some indices take their last term first, but where a placement has another order
-/// for these. On a line none is on one PE; there are none where the machine has no line.
+/// for these. On a line none is on one PE; there are none where the machine has no line. Where there are any, one is a default.
 [[nodiscard]] schedule::Placements default_placements(const recurrence::System& system,
                                                       const machine::Machine& machine, Array array,
                                                       const std::vector<std::string>& descending);

@@ -464,7 +464,9 @@ class DefaultSearch {
   /// The estimate of the order that is tried first.
   [[nodiscard]] double hope(const schedule::Placement& placement) const {
     const auto* other = reordered(placement);
-    return other == nullptr ? placement.cycles : other->cycles;
+    const auto& first = other == nullptr ? placement : *other;
+    // On a line many iterations follow each other as waves do.
+    return to_beat_ < no_time ? first.least : first.cycles;
   }
 
   /// Returns why it is refused, if it is.

@@ -185,8 +185,9 @@ class SequentialLoops {
     if (!writers_.contains(read.access->tensor) || std::ranges::none_of(read.access->index, is_reduced))
       return;
     for (std::size_t v = 0; v < loops.size(); ++v) {
-      if (result_.carried.contains(loops[v]) &&
-          depends(read.access->tensor, read.reader->target, std::span(loops).first(v)))
+      const auto around = std::span(loops).first(v);
+      if (result_.carried.contains(loops[v]) && may_be_in_one(read, around) &&
+          depends(read.access->tensor, read.reader->target, around))
         result_.whole.insert(loops[v]);
     }
   }

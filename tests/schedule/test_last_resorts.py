@@ -115,11 +115,27 @@ def factored(A, b):
     return y
 
 
+@cy.kernel
+def clustered(X, C):
+    label = np.zeros(X.shape[0], dtype=np.int64)
+    for _ in range(3):
+        for i in range(X.shape[0]):
+            label[i] = np.argmin((X[i, 0] - C[:, 0]) ** 2 + (X[i, 1] - C[:, 1]) ** 2)
+        S = np.zeros((3, 2))
+        N = np.zeros(3)
+        for i in range(X.shape[0]):
+            S[label[i]] += X[i]
+            N[label[i]] += 1
+        C = S / np.maximum(N, 1)[:, None]
+    return C, label
+
+
 @pytest.mark.filterwarnings("ignore::cyclotron.PerformanceWarning")
 @pytest.mark.parametrize(
     ("kernel", "shapes", "numbers", "pes", "schedule"),
     [
         (layer, [(3, 16, 16), (4, 3, 3, 3), (4,)], (), 8, S.space("i", "j")),
+        (clustered, [(32, 2), (3, 2)], (), 8, S.space("i").serpentine()),
         (factored, [(12, 12), (12,)], (), 8, S.space("i").serpentine()),
         (repeated, [(8,), (24,)], (), 8, S.space("i", "0")),
         (prolonged, [(17, 17)], (), 8, S.space("i", "j")),

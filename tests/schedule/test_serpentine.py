@@ -1,5 +1,7 @@
 """Serpentines: a line of PEs back and forth through the rows of a grid."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -142,6 +144,25 @@ def test_by_default_arrays_of_one_axis_take_all_pes(name, pes, times):
     cycles = [cy.run(one, backend="sim").cycles for one in (program, row)]
     assert cycles[0] * times <= cycles[1]
     np.testing.assert_allclose(cy.run(program).output, kernel.reference(*copies(args)), rtol=1e-12)
+
+
+@cy.kernel
+def largest_run(x):
+    best = x[0]
+    run = x[0]
+    for i in range(1, len(x)):
+        run = max(x[i], run + x[i])
+        best = max(best, run)
+    return best
+
+
+def test_a_kernel_whose_only_other_default_is_one_pe():
+    x = np.random.default_rng(2).integers(-9, 9, 48)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        program = largest_run.compile(x, machine=cy.Machine(grid=(8, 8)))
+    assert program.schedule.is_serpentine
+    assert cy.run(program).output == largest_run.reference(x)
 
 
 def test_arrays_of_two_axes_stay_on_the_grid():

@@ -142,12 +142,18 @@ def _sets(trace: Trace) -> tuple[dict[Axis | Index, _Alike], set[str]]:
         for access in _accesses(statement):
             for d, form in enumerate(access.index):
                 add((access.tensor, d), access.tensor, () if all(map(_is_written, form.terms)) else own)
-    for statement in trace.statements:
-        for access, d, index in _alone(statement):
-            axis = sets[access.tensor, d]
-            if _is_written(index) and index.name not in axis.loops:
-                axis.name = axis.name or index.name
+    reads = itertools.chain.from_iterable(map(_alone, trace.statements))
+    for access, d, index in sorted(reads, key=lambda each: _indices(each[0]) < len(each[0].index)):
+        axis = sets[access.tensor, d]
+        others = {sets[access.tensor, other].name for other in range(len(access.index)) if other != d}
+        if _is_written(index) and index.name not in axis.loops | others:
+            axis.name = axis.name or index.name
     return sets, written
+
+
+def _indices(access: Access) -> int:
+    """Return the number of different indices in its subscripts: fewer than these in `M[j, j]`."""
+    return len({term for form in access.index for term in form.terms})
 
 
 def _join_along(trace: Trace, sets: dict[Axis | Index, _Alike]) -> None:
