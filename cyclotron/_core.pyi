@@ -198,8 +198,16 @@ class Control:
     __hash__: ClassVar[None]  # type: ignore[assignment]
     def __eq__(self, arg0: object, /) -> bool: ...
     def __init__(
-        self, *, latency_cycles: int = 0, hop_cycles: int = 1, setup_cycles: int = 55, pes: int = 996
+        self,
+        *,
+        latency_cycles: int = 0,
+        hop_cycles: int = 1,
+        setup_cycles: int = 55,
+        pes: int = 996,
+        global_data: bool = False,
     ) -> None: ...
+    @property
+    def global_data(self) -> bool: ...
     @property
     def hop_cycles(self) -> int: ...
     @property

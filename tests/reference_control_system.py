@@ -22,6 +22,7 @@ class Costs:
     depth: int = 2
     workers_depth: int = 1000
     arguments_depth: int = 1000
+    has_flags: bool = False  # the executive computes them, of its own data
 
 
 @dataclass
@@ -100,10 +101,12 @@ class ControlSystem:
         self.queues: dict[tuple[str, int], Queue] = {}
         self.taken: dict[int, tuple[list, list]] = {}
         self.events = [0, 0]  # sections and flags that the executive sent
-        self.pes = [Pe() for _ in range(4 + responses)]  # worker, executive, merge PE, relay, response PEs
+        self.pes = [Pe() for _ in range(4 + responses)]  # worker, executive, merge, beside, response PEs
 
     def queue(self, kind: str, to: int = 0, hops: int = 1) -> Queue:
         decides = self.costs.latency if kind == "flag up" else 0
+        if kind == "flag up" and self.costs.has_flags:
+            hops = 0
         depths = {"out 0": self.costs.workers_depth, "out 1": self.costs.arguments_depth}
         depth = depths.get(kind, self.costs.depth)
         made = Queue(self.costs.hop * hops + decides, depth)
@@ -121,7 +124,7 @@ class ControlSystem:
         return max(pe.now for pe in pes)
 
     def without_worker(self, pes: Sequence[Pe]) -> list[Iterator[None]]:
-        roles: list[Callable[[Pe], tuple[Any, Any]]] = [self.executive, self.merge, self.relay]
+        roles: list[Callable[[Pe], tuple[Any, Any]]] = [self.executive, self.merge, self.beside]
         roles += [lambda pe, n=n: self.response(pe, n) for n in range(len(self.places))]
         return [self.walk(self.flow, *role(pe), []) for pe, role in zip(pes, roles, strict=True)]
 
@@ -224,18 +227,22 @@ class ControlSystem:
             self.taken[number] = taken
 
         def decide(goes_on: bool) -> Iterator[Any]:
-            yield from pe.send("flag", [self.queue("flag beside")], goes_on)
+            if not self.costs.has_flags:
+                yield from pe.send("flag", [self.queue("flag beside")], goes_on)
             return goes_on
 
         return section, decide
 
-    def relay(self, pe: Pe) -> tuple[Any, Any]:
+    def beside(self, pe: Pe) -> tuple[Any, Any]:
         def section(_: int) -> Iterator[None]:
             return
             yield
 
-        def decide(_: bool) -> Iterator[Any]:
-            yield from pe.receive(self.queue("flag beside"))
+        def decide(goes_on: bool) -> Iterator[Any]:
+            if self.costs.has_flags:
+                pe.value = goes_on
+            else:
+                yield from pe.receive(self.queue("flag beside"))
             flag = pe.value
             yield from pe.send("flag", [self.queue("flag up")], flag)
             return flag

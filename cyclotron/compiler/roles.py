@@ -14,8 +14,9 @@ from cyclotron.support.tables import Row, Table
 
 _HEADER = ("role", "PEs", "where", "holds", "bytes", "calls")
 
-RoleName = Literal["worker", "reduction", "relay"]
+RoleName = Literal["worker", "reduction", "relay", "executive"]
 ControlRoleName = Literal["executive", "response", "merge"]
+_OF_FIELD: tuple[RoleName, ...] = ("worker", "reduction", "relay")
 
 
 class RolePrograms(tuple[PeClass, ...]):
@@ -90,9 +91,10 @@ class Role:
 
     Attributes
     ----------
-    name : {"worker", "reduction", "relay"}
+    name : {"worker", "reduction", "relay", "executive"}
         Workers hold data of the program, or compute. Reduction PEs only join what they are sent into sums,
-        products, maxima and the like, and relays pass it on: they hold no data of the program.
+        products, maxima and the like, and relays pass it on: they hold no data of the program. The executive
+        computes and holds global data (`Control.global_data`).
     pe_class : int
         The class.
     region : str
@@ -117,15 +119,9 @@ class Role:
     calls: tuple[tuple[int, int], ...]
 
     def _row(self, calls: int) -> list[str]:
+        part = f"{len(self.calls)} of {calls}"
         holds = ", ".join(self.tensors)
-        return [
-            self.name,
-            str(self.pes),
-            self.region,
-            holds,
-            str(self.memory_bytes),
-            f"{len(self.calls)} of {calls}",
-        ]
+        return [self.name, str(self.pes), self.region, holds, str(self.memory_bytes), part]
 
 
 @dataclass(frozen=True, repr=False)
@@ -198,10 +194,11 @@ class Roles(Table):
     def __getitem__(self, role: int | RoleName | ControlRoleName) -> Role | RolePrograms:
         if not isinstance(role, str):
             return self.roles[role]
-        if role in get_args(RoleName):
-            return _programs(self.core, [own.pe_class for own in self.roles if own.name == role])
+        own = _programs(self.core, [one.pe_class for one in self.roles if one.name == role])
+        if role in _OF_FIELD:
+            return own
         if role not in get_args(ControlRoleName):
-            known = ", ".join(map(repr, (*get_args(RoleName), *get_args(ControlRoleName))))
+            known = ", ".join(map(repr, (*_OF_FIELD, *get_args(ControlRoleName))))
             raise ProgramError(
                 f"no PE has the role {role!r}",
                 code="CYC403",
@@ -210,14 +207,15 @@ class Roles(Table):
         if self.controller is None:
             return RolePrograms()
         control = self.core.control_system()
-        return _programs(control, [n for n, one in enumerate(control.classes) if one.name.split()[0] == role])
+        numbers = [n for n, one in enumerate(control.classes) if one.name.split()[0] == role]
+        return RolePrograms((*_programs(control, numbers), *own))
 
     def count(self, name: RoleName) -> int:
         """Return how many PEs have a role.
 
         Parameters
         ----------
-        name : {"worker", "reduction", "relay"}
+        name : {"worker", "reduction", "relay", "executive"}
             The role.
         """
         return sum(role.pes for role in self.roles if role.name == name)
@@ -230,7 +228,7 @@ class Roles(Table):
     @property
     def caption(self) -> str:
         """The title of the table, in a line."""
-        names = zip(get_args(RoleName), ("worker", "reduction PE", "relay"), strict=True)
+        names = zip(_OF_FIELD, ("worker", "reduction PE", "relay"), strict=True)
         counts = [(self.count(name), text) for name, text in names]
         parts = [f"{count} {text}{'' if count == 1 else 's'}" for count, text in counts if count]
         head = "a controller" if self.controller is not None else "no controller"

@@ -164,6 +164,10 @@ class Control:
     pes : int
         Of its row, at most; at least 4. A program has two response PEs, and as many more as the tables of its
         calls need: 996 PEs of 48 KB have the 48 MB of the paper (section 4.1).
+    global_data : bool
+        The executive computes, and keeps, the flags that end loops and the scalars that only flags, results
+        and other such scalars are made of, with their inputs and outputs: a PE class of its own, in a row of
+        the grid after those of the workers. They send it what it needs, and it sends back what they read.
 
     Raises
     ------
@@ -180,8 +184,11 @@ class Control:
     hop: int = records.field(default=1, unit="cycles")
     setup: int = records.field(default=55, unit="cycles")
     pes: int = 996
+    global_data: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.global_data, bool):
+            raise wrong_type("machine `control.global_data`", self.global_data, "True or False")
         for field, least in (("latency", 0), ("hop", 0), ("setup", 0), ("pes", 4)):
             _set_integer(self, "control", field, least, MOST)
 

@@ -72,7 +72,8 @@ void bind_machine(py::module_& module) {
               Field("size_bytes", &Memory::size_bytes));
   bind_record(module, "Control", "The controller of loops whose ends depend on data.",
               Field("latency_cycles", &Control::latency_cycles), Field("hop_cycles", &Control::hop_cycles),
-              Field("setup_cycles", &Control::setup_cycles), Field("pes", &Control::pes));
+              Field("setup_cycles", &Control::setup_cycles), Field("pes", &Control::pes),
+              Field("global_data", &Control::global_data));
   bind_record(module, "Machine", "The target; an empty grid is as large as the program needs.",
               Field("grid", &Machine::grid), Field("topology", &Machine::topology),
               Field("link_maps", &Machine::link_maps), Field("link", &Machine::link),

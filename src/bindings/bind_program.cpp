@@ -72,8 +72,9 @@ program::Program from_bytes(const py::bytes& bytes) {
   });
 }
 
-program::Program with_machine(program::Program program, const machine::Machine& machine) {
-  machine::Machine target = machine::on_part(machine, program.grid);
+program::Program with_machine(program::Program program, machine::Machine machine) {
+  if (machine.grid == program::worker_field(program)) machine.grid = program.grid;
+  machine::Machine target = machine::on_part(std::move(machine), program.grid);
   const py::gil_scoped_release release;
   machine::verify(target);  // so that the machine is to blame, not the program
   program = memory::with_machine(std::move(program), std::move(target));

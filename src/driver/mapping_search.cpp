@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include <cyclotron/codegen/hold_global_data.hpp>
 #include <cyclotron/dataflow/distribute.hpp>
 #include <cyclotron/dataflow/route.hpp>
 #include <cyclotron/dataflow/share_arrivals.hpp>
@@ -13,6 +14,7 @@
 #include <cyclotron/mapping/map_to_grid.hpp>
 #include <cyclotron/mapping/share_channels.hpp>
 #include <cyclotron/memory/channels.hpp>
+#include <cyclotron/program/roles.hpp>
 
 namespace cyclotron::driver {
 
@@ -164,23 +166,29 @@ Expected<Mapped, Refusal> map_in_parts(const dataflow::Placed& placed,
 }
 
 program::Program generate_within_channels(mapping::Mapping& mapping, const machine::Machine& machine,
-                                          const std::vector<codegen::ExitFlag>& flags) {
-  if (!machine.pe.channels) return codegen::generate(mapping, machine, flags);
+                                          const std::vector<codegen::ExitFlag>& flags, bool holds_data) {
+  const auto generate = [&](const mapping::Mapping& of) {
+    auto program = codegen::generate(of, machine, flags);
+    return holds_data ? codegen::hold_global_data(program) : program;
+  };
+  if (!machine.pe.channels) return generate(mapping);
   const auto given = *machine.pe.channels;
   const auto shared = [&](std::int64_t most) {
     return mapping::share_channels(mapping, static_cast<std::size_t>(std::max<std::int64_t>(most, 1)));
   };
   auto most = given;
   auto last = shared(most);
-  auto program = codegen::generate(last, machine, flags);
-  // The controller and flags have channels, too.
+  auto program = generate(last);
+  // The controller, the executive and flags have channels, too.
   while (const auto more = std::max<std::int64_t>(memory::most_channels(program) - given, 0)) {
     most -= more;
     auto next = shared(most);
     if (next.channels.size() >= last.channels.size()) break;
     last = std::move(next);
-    program = codegen::generate(last, machine, flags);
+    program = generate(last);
   }
+  if (program::executive_of(program) != nullptr && memory::most_channels(program) > given)
+    return generate_within_channels(mapping, machine, flags, false);
   mapping = std::move(last);
   return program;
 }

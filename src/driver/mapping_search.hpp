@@ -33,9 +33,10 @@ struct Mapped {
                                                      dataflow::Relays relays);
 
 /// The mapping's program. Where a PE has fewer channels than it needs, kinds of message take turns on them, and the
-/// mapping becomes theirs.
+/// mapping becomes theirs. `holds_data`: with the global data on the executive, where the channels allow it.
 [[nodiscard]] program::Program generate_within_channels(mapping::Mapping& mapping,
                                                         const machine::Machine& machine,
-                                                        const std::vector<codegen::ExitFlag>& flags);
+                                                        const std::vector<codegen::ExitFlag>& flags,
+                                                        bool holds_data);
 
 }  // namespace cyclotron::driver

@@ -130,7 +130,7 @@ std::pair<program::Program, std::vector<std::string>> program_of(mapping::Mappin
                                                                  const schedule::Schedule& schedule,
                                                                  const machine::Machine& array,
                                                                  const machine::Machine& machine) {
-  auto program = generate_within_channels(mapping, array, flags);
+  auto program = generate_within_channels(mapping, array, flags, !schedule.is_serpentine);
   std::vector<std::string> flows;
   for (const auto& channel : mapping.channels) flows.push_back(channel.name);
   if (!schedule.is_serpentine) return {std::move(program), std::move(flows)};

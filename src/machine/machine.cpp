@@ -212,8 +212,8 @@ std::string bytes_text(std::int64_t bytes) {
 
 std::string control_text(const std::optional<Control>& control) {
   if (!control) return "";
-  return fmt::format(", control latency {} hop {} setup {}", control->latency_cycles, control->hop_cycles,
-                     control->setup_cycles);
+  return fmt::format(", control latency {} hop {} setup {}{}", control->latency_cycles, control->hop_cycles,
+                     control->setup_cycles, control->global_data ? " and global data" : "");
 }
 
 std::string unit_text(std::string_view kind, const std::optional<Unit>& unit) {

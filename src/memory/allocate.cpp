@@ -10,6 +10,7 @@
 
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/memory/lifetimes.hpp>
+#include <cyclotron/program/roles.hpp>
 #include "capacity.hpp"
 #include "place_in_banks.hpp"
 #include "space.hpp"
@@ -188,6 +189,7 @@ Program with_machine(Program program, machine::Machine machine) {
   const bool same_banks = before.registers == after.registers && before.banks == after.banks &&
                           (!machine::has_banks(after) || before.memory_bytes == after.memory_bytes);
   program.machine = std::move(machine);
+  program::time_executive(program);
   if (!same_banks) return allocate(std::move(program));
   require_capacity(program);
   return program;

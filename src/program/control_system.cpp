@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <cyclotron/program/roles.hpp>
 #include <cyclotron/program/sections.hpp>
 #include <cyclotron/program/timing.hpp>
 
@@ -56,7 +57,7 @@ enum class Way : std::uint8_t {
   calls,
   arguments
 };
-static_assert(std::size_t(Way::flag_beside) == channel_of_flags &&
+static_assert(std::size_t(Way::flag_beside) == 0 && std::size_t(Way::flag_up) == 1 &&
               std::size_t(Way::calls) == channel_of_calls &&
               std::size_t(Way::arguments) == channel_of_arguments);
 
@@ -157,7 +158,10 @@ class RoleCode {
 class ControlBuilder {
  public:
   ControlBuilder(const Program& program, const std::vector<std::int64_t>& arguments)
-      : of_(program), flow_(control_flow(program)), told_(arguments) {
+      : of_(program),
+        flow_(control_flow(program)),
+        told_(arguments),
+        computes_flags_(executive_of(program) != nullptr) {
     std::int64_t calls = 0;  // numbers are from 1, of arguments too
     for (const Section& section : flow_.sections) {
       SectionWords words;
@@ -188,7 +192,8 @@ class ControlBuilder {
     add_merge();
     add_worker();
     if (workers == Workers::outside) result_.classes.back().code.clear();
-    add_relay();
+    add_beside();
+    if (workers == Workers::outside && computes_flags_) result_.classes.back().code.clear();
     return std::move(result_);
   }
 
@@ -252,6 +257,7 @@ class ControlBuilder {
                machine::held_tensors);  // tables are in slots, and the rest in workers
     result_.machine.pe.cycles = {{"copy", look_up_cycles - address_cycles}, {"add", control.setup_cycles}};
     machine::Link up = hop;
+    if (computes_flags_) up.latency_cycles = 0;  // they are there
     up.latency_cycles += control.latency_cycles;
     result_.machine.links = {{{-1, 0}, up}};
   }
@@ -505,7 +511,7 @@ class ControlBuilder {
         },
         [&](TensorId tensor) {
           role.load(tensor, flag);
-          role.send(Way::flag_beside, flag);
+          if (!computes_flags_) role.send(Way::flag_beside, flag);
         });
     for (std::size_t s = 0; s < words_.size(); ++s) {
       store(role, words_[s].calls.size(), taken[s].first, fmt::format("calls_{}", s));
@@ -524,13 +530,17 @@ class ControlBuilder {
     });
   }
 
-  void add_relay() {
-    RoleCode role("relay", 1, executive_column());
+  /// Next to the worker: what passes its flags on; or, of a program whose executive computes them, what has them there.
+  void add_beside() {
+    RoleCode role(computes_flags_ ? "global data" : "relay", 1, executive_column());
     const SlotRef flag = role.slot("flag", DType::boolean);
     walk(
         role, flag, [](std::size_t) {},
-        [&](TensorId) {
-          role.receive(Way::flag_beside, flag);
+        [&](TensorId tensor) {
+          if (computes_flags_)
+            role.load(tensor, flag);
+          else
+            role.receive(Way::flag_beside, flag);
           role.send(Way::flag_up, flag);
         });
     result_.classes.push_back(role.take());
@@ -540,6 +550,7 @@ class ControlBuilder {
   ControlFlow flow_;
   std::vector<SectionWords> words_;        // By section.
   const std::vector<std::int64_t>& told_;  // Of each tensor.
+  bool computes_flags_;                    // The executive, of global data.
   std::int64_t responses_ = 2;
   std::vector<TensorId> flags_;  // Of the loops that end by data, in the order of their ends.
   TensorId calls_, arguments_;
@@ -547,6 +558,10 @@ class ControlBuilder {
 };
 
 }  // namespace
+
+std::size_t channel_of_flags(const Program& program) {
+  return std::size_t(executive_of(program) != nullptr ? Way::flag_up : Way::flag_beside);
+}
 
 Program control_system(const Program& program, Workers workers, const std::vector<std::int64_t>& arguments) {
   return ControlBuilder(program, arguments).run(workers);

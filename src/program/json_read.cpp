@@ -270,10 +270,12 @@ class Reader {
   }
   void read(const Json& value, const Path& path, machine::Control& control) {
     std::optional<std::int64_t> pes;
+    std::optional<bool> global_data;
     read_fields(value, path, field("latency_cycles", control.latency_cycles),
                 field("hop_cycles", control.hop_cycles), field("setup_cycles", control.setup_cycles),
-                field("pes", pes));
+                field("pes", pes), field("global_data", global_data));
     control.pes = pes.value_or(control.pes);
+    control.global_data = global_data.value_or(false);
   }
   void read(const Json& value, const Path& path, machine::Slice& slice) {
     read_fields(value, path, field("first", slice.first), field("step", slice.step),
@@ -392,6 +394,7 @@ class Reader {
     get(fields, "axis", channel.axis);
     get(fields, "depth", channel.depth);
     if (fields.has("scale")) get(fields, "scale", channel.scale);
+    get_if_there(fields, "link", channel.link);
     fields.finish();
   }
   void read(const Json& value, const Path& path, Slot& slot) {
@@ -411,9 +414,12 @@ class Reader {
     fields.finish();
   }
   void read(const Json& value, const Path& path, PeClass& pe_class) {
+    std::optional<bool> executive;
     read_fields(value, path, field("name", pe_class.name), field("region", pe_class.region),
                 field("region_text", pe_class.region_text), field("slots", pe_class.slots),
-                field("code", pe_class.code), field("memory_bytes", pe_class.memory_bytes));
+                field("code", pe_class.code), field("memory_bytes", pe_class.memory_bytes),
+                field("executive", executive));
+    pe_class.executive = executive.value_or(false);
   }
 
   void read(const Json& value, const Path& path, Instruction& instruction) {

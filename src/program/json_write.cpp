@@ -125,6 +125,7 @@ class Writer {
                            {"hop_cycles", machine.control->hop_cycles},
                            {"setup_cycles", machine.control->setup_cycles}};
       if (machine.control->pes != machine::Control{}.pes) result["control"]["pes"] = machine.control->pes;
+      if (machine.control->global_data) result["control"]["global_data"] = true;
     }
     if (machine.shared_links) result["shared_links"] = true;
     return result;
@@ -187,6 +188,7 @@ class Writer {
         {"offset", channel.offset},      {"axis", channel.axis},
         {"depth", channel.depth}};
     if (!channel.scale.empty()) result["scale"] = channel.scale;
+    if (channel.link) result["link"] = write(*channel.link);
     return result;
   }
   static OrderedJson write(const Slot& slot) {
@@ -206,12 +208,14 @@ class Writer {
     return result;
   }
   OrderedJson write(const PeClass& pe_class) {
-    return {{"name", pe_class.name},
-            {"region", list(pe_class.region)},
-            {"region_text", pe_class.region_text},
-            {"slots", list(pe_class.slots)},
-            {"code", list(pe_class.code)},
-            {"memory_bytes", pe_class.memory_bytes}};
+    OrderedJson result{{"name", pe_class.name},
+                       {"region", list(pe_class.region)},
+                       {"region_text", pe_class.region_text},
+                       {"slots", list(pe_class.slots)},
+                       {"code", list(pe_class.code)},
+                       {"memory_bytes", pe_class.memory_bytes}};
+    if (pe_class.executive) result["executive"] = true;
+    return result;
   }
 
   OrderedJson write(const Instruction& instruction) {

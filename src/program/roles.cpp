@@ -40,11 +40,13 @@ std::string_view name(Duty duty) {
     case Duty::worker: return "worker";
     case Duty::reduction: return "reduction";
     case Duty::relay: return "relay";
+    case Duty::executive: return "executive";
   }
   return {};
 }
 
 Duty duty_of(const PeClass& pe_class) {
+  if (pe_class.executive) return Duty::executive;
   const auto has = [&](Duty duty) {
     return std::ranges::any_of(
         pe_class.code, [&](const Instruction& instruction) { return duty_of(instruction.action) == duty; });
@@ -53,25 +55,77 @@ Duty duty_of(const PeClass& pe_class) {
   return has(Duty::reduction) ? Duty::reduction : Duty::relay;
 }
 
-std::vector<std::int64_t> control_place(const Program& program) {
-  std::vector<std::int64_t> result;
-  for (const std::int64_t extent : program.grid) result.push_back((extent - 1) / 2);
+const PeClass* executive_of(const Program& program) {
+  const auto found = std::ranges::find_if(program.classes, &PeClass::executive);
+  return found == program.classes.end() ? nullptr : &*found;
+}
+
+std::vector<std::int64_t> worker_field(const Program& program) {
+  std::vector<std::int64_t> result = program.grid;
+  if (executive_of(program) != nullptr) --result.front();
   return result;
 }
 
+std::vector<std::int64_t> control_place(const Program& program) {
+  std::vector<std::int64_t> result;
+  for (const std::int64_t extent : worker_field(program)) result.push_back((extent - 1) / 2);
+  return result;
+}
+
+std::vector<std::int64_t> executive_place(const Program& program) {
+  std::vector<std::int64_t> result = control_place(program);
+  result.front() = program.grid.front() - 1;
+  return result;
+}
+
+Disjunction executive_region(const Program& program) {
+  Conjunction result;
+  for (const std::int64_t own : executive_place(program)) {
+    Affine form{.coefficients = std::vector<std::int64_t>(result.size() + 1), .constant = -own};
+    form.coefficients.back() = 1;
+    result.push_back({.kind = Condition::Kind::zero, .form = std::move(form), .modulus = 0});
+  }
+  return {std::move(result)};
+}
+
+namespace {
+
+std::int64_t hops_between(const Program& program, const std::vector<std::int64_t>& from,
+                          const std::vector<std::int64_t>& to) {
+  std::vector<std::int64_t> offset;
+  for (std::size_t d = 0; d < from.size(); ++d) offset.push_back(to[d] - from[d]);
+  return machine::hops(program.machine, worker_field(program), offset);
+}
+
+}  // namespace
+
+void time_executive(Program& program) {
+  const std::vector<std::int64_t> own = executive_place(program), middle = control_place(program);
+  const std::int64_t hop = program.machine.control.value_or(machine::Control{}).hop_cycles;
+  for (Channel& channel : program.channels) {
+    if (!channel.link) continue;
+    const bool leads_there = channel.offset.front() > 0;
+    std::vector<std::int64_t> other = own;
+    for (std::size_t d = 0; d < other.size(); ++d)
+      other[d] += leads_there ? -channel.offset[d] : channel.offset[d];
+    channel.link = program.machine.link;
+    channel.link->latency_cycles = hop * (hops_between(program, middle, other) + 1);
+  }
+}
+
 std::int64_t hops_to_control(const Program& program, std::size_t index) {
-  std::vector<std::int64_t> offset = control_place(program);
+  std::vector<std::int64_t> at(program.grid.size());
   auto rest = static_cast<std::int64_t>(index);
-  for (std::size_t d = program.grid.size(); d-- > 0; rest /= program.grid[d])
-    offset[d] = rest % program.grid[d] - offset[d];
-  return machine::hops(program.machine, program.grid, offset);
+  for (std::size_t d = program.grid.size(); d-- > 0; rest /= program.grid[d]) at[d] = rest % program.grid[d];
+  if (executive_of(program) != nullptr && at == executive_place(program)) return 0;
+  return hops_between(program, control_place(program), at);
 }
 
 ControlDistance distance_to_control(const Program& program) {
   const std::vector<std::uint32_t> classes = program.class_map();
   std::int64_t pes = 0, hops = 0, most = 0;
   for (std::size_t index = 0; index < classes.size(); ++index) {
-    if (classes[index] == Program::unmapped) continue;
+    if (classes[index] == Program::unmapped || program.classes[classes[index]].executive) continue;
     const std::int64_t way = hops_to_control(program, index);
     ++pes;
     hops += way;

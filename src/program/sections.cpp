@@ -121,9 +121,11 @@ class Collected {
 
   void add(std::uint32_t number) {
     const PeClass& pe_class = program_.classes[number];
-    const std::vector<Procedure> all = procedures(pe_class);
-    std::span<const Procedure> left = all;
-    add(number, 0, pe_class.code.size(), result_.program, left);
+    if (!pe_class.executive) {  // that calls, and is not called
+      const std::vector<Procedure> all = procedures(pe_class);
+      std::span<const Procedure> left = all;
+      add(number, 0, pe_class.code.size(), result_.program, left);
+    }
     std::vector<Exit> exits;  // copies of a loop's code have the same
     for (const Instruction& instruction : pe_class.code) {
       if (const auto* exit = std::get_if<Exit>(&instruction.action)) add_once(exits, *exit);

@@ -21,6 +21,7 @@
 #include <fmt/ranges.h>
 
 #include <cyclotron/program/exits.hpp>
+#include <cyclotron/program/roles.hpp>
 
 #include "checks.hpp"
 
@@ -178,6 +179,27 @@ void check_grid(const Program& program, const Path& root) {
   }
 }
 
+/// Requires: the grid is checked.
+void check_executive(const Program& program, const Path& root) {
+  const Path classes(root, "classes"), channels(root, "channels");
+  const auto executives = std::ranges::count_if(program.classes, &PeClass::executive);
+  for (std::size_t c = 0; c < program.classes.size(); ++c) {
+    const PeClass& own = program.classes[c];
+    if (!own.executive ||
+        (executives == 1 && program.grid.front() > 1 && own.region == executive_region(program)))
+      continue;
+    fail("CYC606", Path(Path(classes, c), "region"), "is not that of the executive, the only one",
+         "it is the PE at the middle of the row after those of the workers");
+  }
+  for (std::size_t c = 0; c < program.channels.size(); ++c) {
+    const Channel& channel = program.channels[c];
+    if (!channel.link || (executives == 1 && !channel.offset.empty() && channel.offset.front() != 0))
+      continue;
+    fail("CYC606", Path(Path(channels, c), "link"), "is of a channel that leads to no executive, nor from it",
+         "the times of others are the machine's");
+  }
+}
+
 /// Requires: the classes are checked.
 void check_endings(const Program& program, const Path& root) {
   const Path exit_plans(root, "endings");
@@ -242,6 +264,7 @@ void verify(const Program& program) {
   for (std::size_t c = 0; c < program.classes.size(); ++c) {
     check_class(program, program.classes[c], grid, Path(classes, c));
   }
+  check_executive(program, root);
   check_endings(program, root);
 }
 

@@ -21,7 +21,8 @@ Wires::Wires(const Program& program, std::vector<std::int64_t> grid)
   for (const auto& channel : program.channels) {
     const auto own = channel.scale.empty() ? machine.links.find(channel.offset) : machine.links.end();
     const bool network = channel.kind == Channel::Kind::network;
-    link_.push_back(network                      ? &machine::broadcast_along(machine, channel.axis)
+    link_.push_back(channel.link                 ? &*channel.link
+                    : network                    ? &machine::broadcast_along(machine, channel.axis)
                     : own == machine.links.end() ? &machine.link
                                                  : &own->second);
   }

@@ -168,6 +168,8 @@ TermId TermTable::literal(Op op, Flags flags, std::span<const TermId> given) {
     for (const auto term : terms) total = literal(op, flags, std::array{total, term});
     if (!terms.empty()) return total;
   }
+  // A choice between a value and itself.
+  if (op == Op::where && given[1] == given[2] && shape(given[0]) == Shape{}) return given[1];
   // A choice with a flag of a choice by a number is one by both.
   if (op == Op::where && is_apply(given[1], Op::where) && nodes_[given[1]].parts[2] == given[2] &&
       is_apply(nodes_[given[1]].parts[0], Op::equal)) {

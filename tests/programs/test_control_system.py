@@ -141,8 +141,10 @@ def document_of(program):
 def reference(program, control, flags, workers_depth=1000, arguments_depth=None):
     own = program.machine.control
     depths = {"workers_depth": workers_depth, "arguments_depth": arguments_depth or workers_depth}
-    costs = Costs(own.latency, own.hop, own.setup, **depths)
-    flow = flow_of(document_of(program), flags)
+    document = document_of(program)
+    has_flags = any(one.get("executive") for one in document["classes"])
+    costs = Costs(own.latency, own.hop, own.setup, **depths, has_flags=has_flags)
+    flow = flow_of(document, flags)
     responses = len(program.roles["response"])
     system = ControlSystem(flow, calls_of(program, control), responses, costs)
     return system, system.run()

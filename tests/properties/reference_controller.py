@@ -52,6 +52,10 @@ class Controller:
     ) -> None:
         self.machine, self.grid, self.wraps = document["machine"], document["grid"], wraps
         self.endings, self.ends = document.get("endings", []), ends
+        self.field, self.executive = list(self.grid), None  # without the executive's row, where it has data
+        if any(one.get("executive") for one in document["classes"]):
+            self.field[0] -= 1
+            self.executive = (self.field[0], *((n - 1) // 2 for n in self.field[1:]))
         self.control = program.control_system
         self.taken: dict[Pe, Taken] = {}
         self.running: list[Iterator[None]] = []
@@ -60,13 +64,16 @@ class Controller:
         self.costs = self.machine["control"]
         flow = reference.flow_of(document, itertools.repeat(None))  # flags come later
         self.ending = [with_exit(n) for n in range(len(self.endings))]
-        self.nearest = [min(pes, key=self.hops) for pes in self.ending]
+        self.nearest = [self.executive or min(pes, key=self.hops) for pes in self.ending]
         costs = reference.Costs(*(self.costs[f"{name}_cycles"] for name in ("latency", "hop", "setup")))
+        costs.has_flags = self.executive is not None
         self.give_flags(flow)
         calls = reference.calls_of(program, self.control)
         self.system = reference.ControlSystem(flow, calls, len(program.roles["response"]), costs)
         pes = [reference.Pe() for _ in range(3 + len(self.system.places))]
         self.running = self.system.without_worker(pes)
+        if self.executive is not None:
+            del self.running[2]  # the flags are those of the run's executive
         self.flags_free = 0
         self.items: list[reference.Call | int] = []  # all calls, and the endings of iterations that end
         self.unroll(flow)
@@ -101,13 +108,15 @@ class Controller:
         return may
 
     def hops(self, pe: Pe) -> int:
-        """To the middle of the grid."""
-        middle = [(n - 1) // 2 for n in self.grid]
+        """To the middle of the field."""
+        if pe == self.executive:
+            return 0
+        middle = [(n - 1) // 2 for n in self.field]
         away = [abs(x - m) for x, m in zip(pe, middle, strict=True)]
         if self.machine["topology"] == "hexagonal" and len(pe) == 2:
             (down, right), (row, column) = pe, middle
             return max(away) if (down > row) == (right > column) else sum(away)
-        sizes = zip(away, self.grid, self.wraps, strict=True)
+        sizes = zip(away, self.field, self.wraps, strict=True)
         return sum(min(x, n - x) if wraps else x for x, n, wraps in sizes)
 
     def way(self, pe: Pe) -> int:
@@ -151,7 +160,7 @@ class Controller:
             queue.left.append(max(times))
 
     def finish(self, pe: Pe, clock: Any) -> None:
-        if self.control is not None:
+        if self.control is not None and pe != self.executive:
             self.taken[pe].done = clock.now
             for kind in (0, 1):
                 self.leave(kind, self.system.queue(f"out {kind}"))
@@ -161,7 +170,7 @@ class Controller:
         if not self.may_end(ending, iteration):
             return
         if pe == self.nearest[ending]:
-            queue = self.system.queue("flag beside")
+            queue = self.system.queue("flag up" if self.executive else "flag beside")
             while not queue.has_place():
                 yield
             sent = max(clock.now + self.way(pe), self.flags_free, queue.place_free())
@@ -169,6 +178,8 @@ class Controller:
             at, skipped = self.ends[ending] if self.ends else (0, 0)
             queue.put(sent, not skipped or iteration != at)
             self.wait(clock, sent - self.way(pe))
+        if pe == self.executive:
+            return
         while self.items[self.taken[pe].at] != ending:
             yield from self.skip(pe, clock)
         yield from self.skip(pe, clock)
@@ -237,6 +248,8 @@ def mark_calls(program: cy.Program, pe_class: int, code: list[Json]) -> None:
             blocks.append(_Block(step, []))
         else:
             blocks[-1].items.append(_Block(step, []))
+    if program.core.classes[pe_class].role == "executive":
+        return  # it is not called
     _mark(blocks[0])
     calls = [call for section in program.sections for call in section.calls]
     own = [number for number, call in enumerate(calls, 1) if pe_class in call.classes]

@@ -89,7 +89,8 @@ class _Simulation:
         grid = list(itertools.product(*map(range, self.program["grid"])))
         clocks = {pe: Clock() for pe in grid}
         self.memories.fetch({pe: self.loads_of(pe) for pe in grid})
-        self.controller.taken = {pe: reference_controller.Taken() for pe in grid if self.class_of(pe)}
+        called = [pe for pe in grid if pe != self.controller.executive and self.class_of(pe)]
+        self.controller.taken = {pe: reference_controller.Taken() for pe in called}
         waiting = [self.execute(pe, clocks[pe]) for pe in grid]
         while waiting:
             before = len(waiting), self.progress(clocks)
@@ -463,6 +464,11 @@ class _Simulation:
             link = dict(networks.get(channel["axis"], self.machine["broadcast"]))
             link["latency_cycles"] *= self.spread(channel["axis"], sender, receiver)
             return link
+        if "link" in channel:  # to the executive or from it
+            place = self.controller.executive
+            (worker,) = {sender, receiver} - {place}
+            ways = 1 + self.controller.hops(worker)
+            return {**self.machine["link"], "latency_cycles": ways * self.controller.costs["hop_cycles"]}
         along = {tuple(own["offset"]): own["link"] for own in self.machine.get("links", [])}
         link = along.get(tuple(channel["offset"]), self.machine["link"])
         if chiplets := self.machine.get("chiplets"):

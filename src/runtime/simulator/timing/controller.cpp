@@ -127,7 +127,12 @@ Controller::Controller(const ControlledRun* run, const program::Program& program
   if (run_ == nullptr) return;
   control_ = *program.machine.control;
   plans_ = program.exit_plans;
-  running_ = entries_.front().next_of = static_cast<std::uint32_t>(grid_index.size());
+  const auto classes = program.class_map();
+  for (std::uint32_t o = 0; o < grid_index.size(); ++o) {
+    if (program.classes[classes[grid_index[o]]].executive) executive_ = o;
+  }
+  running_ = static_cast<std::uint32_t>(grid_index.size()) - (executive_ == no_pe ? 0 : 1);
+  entries_.front().next_of = running_;
   for (const std::uint32_t index : grid_index) hops_.push_back(program::hops_to_control(program, index));
   for (const std::int64_t hops : hops_) most_hops_ = std::max(most_hops_, hops);
   next_.resize(grid_index.size());
@@ -142,7 +147,7 @@ Controller::Controller(const ControlledRun* run, const program::Program& program
   CYC_CHECK(timed, "the control system moves single words alone");
   system_ = std::make_unique<TimedEngine>(std::move(*timed), Progress{});
   system_->end_loops(run_->outcomes);
-  flags_ = system_->queue_of(program::channel_of_flags);
+  flags_ = system_->queue_of(program::channel_of_flags(program));
   calls_ = system_->queue_of(program::channel_of_calls);
   arguments_ = system_->queue_of(program::channel_of_arguments);
   order_ = std::make_unique<IssueOrder>(*run_);
@@ -173,7 +178,8 @@ void Controller::find_nearest(const program::Program& program, const std::vector
     for (std::size_t plan = 0; plan < plans_.size(); ++plan) {
       if (!exits_[classes[grid_index[o]]][plan]) continue;
       Loop& loop = loops_[plan];
-      if (!std::exchange(loop.issued, true) || hops_[o] < hops_[loop.nearest]) loop.nearest = o;
+      if (!std::exchange(loop.issued, true) || o == executive_ || hops_[o] < hops_[loop.nearest])
+        loop.nearest = o;
     }
   }
 }
@@ -196,6 +202,10 @@ bool Controller::decide(std::uint32_t ordinal, std::uint32_t plan, std::int64_t 
     stalled_[ordinal] += now - before;
     waited_[ordinal] += now - before;
     run_system(wake);
+  }
+  if (ordinal == executive_) {  // it takes no words
+    loop.told = false;
+    return true;
   }
   const auto found = find(ordinal, [&](const Entry& one) { return one.call == 0 && one.plan == plan; });
   if (!found) return await_more(ordinal, now, wake);
@@ -228,7 +238,7 @@ bool Controller::call(std::uint32_t ordinal, std::uint32_t pe_class, std::uint32
 }
 
 void Controller::finish(std::uint32_t ordinal, std::int64_t now, const Wake& wake) {
-  if (run_ == nullptr) return;
+  if (run_ == nullptr || ordinal == executive_) return;
   Entry& last = entry(next_[ordinal]);
   --last.next_of;
   last.passed = std::max(last.passed, now);

@@ -82,6 +82,8 @@ class Controller {
     bool told = false;          ///< That has told the flag of the iteration that it ends.
   };
 
+  static constexpr std::uint32_t no_pe = 0xffffffffU;
+
   void find_nearest(const program::Program& program, const std::vector<std::uint32_t>& grid_index);
   [[nodiscard]] std::int64_t way(std::uint32_t ordinal) const { return hops_[ordinal] * control_.hop_cycles; }
   Entry& entry(std::int64_t number) { return entries_[static_cast<std::size_t>(number - first_)]; }
@@ -106,10 +108,11 @@ class Controller {
   std::uint32_t known_calls_ = 0, known_arguments_ = 0;  // In its queues, of entries.
   std::vector<std::uint32_t> argument_counts_;           // By call.
   std::deque<Entry> entries_;
-  std::int64_t first_ = 0;          // Number of the first of them.
-  std::int64_t released_ = 0;       // Cycle at which the last word left.
-  std::vector<std::int64_t> next_;  // By ordinal: number of an entry.
-  std::uint32_t running_ = 0;       // PEs that are not done.
+  std::int64_t first_ = 0;           // Number of the first of them.
+  std::int64_t released_ = 0;        // Cycle at which the last word left.
+  std::vector<std::int64_t> next_;   // By ordinal: number of an entry.
+  std::uint32_t running_ = 0;        // PEs that are not done.
+  std::uint32_t executive_ = no_pe;  // Ordinal of the one with global data, which is not called.
   std::vector<std::uint32_t> waiting_;
   bool flag_waits_ = false;
   std::int64_t most_hops_ = 0;

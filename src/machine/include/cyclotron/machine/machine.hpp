@@ -125,6 +125,7 @@ struct Control {
   std::int64_t hop_cycles = 1;      ///< Of a word from PE to PE, at least 0.
   std::int64_t setup_cycles = 55;   ///< Of each call in each PE, at least 0.
   std::int64_t pes = 996;           ///< Of its row, at most; at least 4.
+  bool global_data = false;         ///< Its executive computes and holds what only control flow uses.
   bool operator==(const Control&) const = default;
 };
 

@@ -10,8 +10,8 @@
 namespace cyclotron::program {
 
 enum class Workers : unsigned char {
-  one,      ///< That stands for all of the field.
-  outside,  ///< That one has no instructions: who runs the program has the worker's ends of its channels.
+  one,  ///< That stands for all of the field.
+  outside,  ///< It has no instructions, nor has what flags come from: who runs the program has their ends of channels.
 };
 
 /// On a row of PEs, with two of the worker field below it. The executive, right of the middle, has the loops that end by
@@ -20,7 +20,8 @@ enum class Workers : unsigned char {
 /// that it hears; there are two of them, and more while the tables do not fit a PE's memory, up to the row's `Control::pes`.
 /// The merge PE, left of the middle, takes the shares from both sides in turn, inside out, and passes them on to the workers.
 /// There the first PE takes them, and in iterations in which a loop may end sends the flag, an input of the program, back to
-/// the executive.
+/// the executive. Of a program whose executive has global data (`PeClass::executive`) that has the flags, in the PE below it
+/// here, and no way takes time.
 ///
 /// A call is a number, that of its place among all calls, and its arguments, a word of each tensor that it loads and stores:
 /// of `arguments`, by tensor, or where these are empty its number, from 1.
@@ -29,7 +30,8 @@ enum class Workers : unsigned char {
 [[nodiscard]] Program control_system(const Program& program, Workers workers = Workers::one,
                                      const std::vector<std::int64_t>& arguments = {});
 
-/// Channels between it and the worker, by number.
-inline constexpr std::size_t channel_of_flags = 0, channel_of_calls = 6, channel_of_arguments = 7;
+/// Channels between it and the worker, by number; that of flags of a program's control system.
+inline constexpr std::size_t channel_of_calls = 6, channel_of_arguments = 7;
+[[nodiscard]] std::size_t channel_of_flags(const Program& program);
 
 }  // namespace cyclotron::program

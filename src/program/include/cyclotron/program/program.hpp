@@ -88,6 +88,8 @@ struct Channel {
   std::uint32_t axis = 0;             ///< Network: the grid dimension it runs along.
   std::int64_t depth = 0;             ///< Messages; 0: the machine's.
   std::vector<std::int64_t> scale{};  ///< Link: as `offset`, at least 1; empty where all are 1.
+  /// Of a link to the executive or from it; none: that of the machine, by the offset.
+  std::optional<machine::Link> link{};
   bool operator==(const Channel&) const = default;
   [[nodiscard]] std::int64_t scale_along(std::size_t dimension) const {
     return scale.empty() ? 1 : scale[dimension];
@@ -246,6 +248,9 @@ struct PeClass {
   std::vector<Slot> slots;
   std::vector<Instruction> code;
   std::int64_t memory_bytes = 0;  ///< Up to its slots' last byte, set by the memory layer.
+  /// The code and the data of the controller's executive PE that are about global values. The grid has a row more, the
+  /// last one along the first dimension, for this PE alone: no worker is there, and it is as far away as the controller.
+  bool executive = false;
   bool operator==(const PeClass&) const = default;
 };
 
