@@ -183,12 +183,9 @@ class DefaultSearch {
   /// That a refused placement would be much faster than the one that is taken. What loops compute in turn no placement
   /// makes faster for sure.
   [[nodiscard]] std::optional<Diagnostic> warning(const Choice& taken) const {
-    const auto best = std::ranges::min_element(refused_, {}, [](const Refused& refused) {
-      return std::pair(refused.placement.in_turn, refused.placement.cycles);
-    });
-    if (best == refused_.end() || best->placement.in_turn) return std::nullopt;
+    const auto* best = much_better(taken);
+    if (best == nullptr) return std::nullopt;
     auto times = taken.placement.cycles / best->placement.cycles;
-    if (!(times >= much_faster)) return std::nullopt;  // nor where both take no time
     if (taken.cycles) {  // an estimate that was far too large promises no more than that
       const auto most = static_cast<double>(*taken.cycles) / best->placement.least;
       times = std::clamp(times, much_faster, std::max(much_faster, most));
@@ -669,7 +666,31 @@ class DefaultSearch {
     return hope(placement) * std::min(share, 1.0) < by_chance * best_time(choices_);
   }
 
+  /// The refused placement that promises the most, where that is much more than another.
+  [[nodiscard]] const Refused* much_better(const Choice& other) const {
+    const auto best = std::ranges::min_element(refused_, {}, [](const Refused& refused) {
+      return std::pair(refused.placement.in_turn, refused.placement.cycles);
+    });
+    if (best == refused_.end() || best->placement.in_turn) return nullptr;
+    const bool is_better = other.placement.cycles / best->placement.cycles >= much_faster;
+    return is_better ? &*best : nullptr;  // nor where both take no time
+  }
+
+  /// In all orders of time and all ways, what would be warned of.
+  void try_refused() {
+    const auto* best = much_better(choices_[best_first(choices_).front()]);
+    if (is_very_long_ || best == nullptr) return;
+    const auto placement = best->placement;
+    const poly::EffortBudget budget(most_operations_in_need_of_costly);
+    auto& variant = this->variant(placement.schedule);
+    auto compiled = variant.search.run(placement.schedule, {.prove = false});
+    if (!compiled) return;
+    std::erase_if(refused_, [&](const Refused& refused) { return key(refused.placement) == key(placement); });
+    keep(placement, variant, std::move(compiled));
+  }
+
   Expected<Compiled, Refusal> choose() {
+    try_refused();
     std::optional<Refusal> first;
     const auto times = times_of(choices_);
     for (const auto n : best_first(choices_)) {
