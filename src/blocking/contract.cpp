@@ -363,7 +363,7 @@ class Contraction {
     const auto variables = term_.inner.dimensions();
     const auto own = term_.inner.project({variable}), box = left.project({variable});
     const auto first = own.minimum(0), last = own.maximum(0);
-    const auto all = poly::Set::universe(term_.inner.context(), variables);
+    auto all = poly::Set::universe(term_.inner.context(), variables);
     if (own == box || !first || !last) return all;
     const auto place = poly::variable(1, 0);
     const auto part = box.intersect({place - poly::constant(1, *first), false})

@@ -773,8 +773,10 @@ Expected<Compiled, Refusal> search_defaults(const Reordered& system, const machi
       last_first, std::back_inserter(in_any_order), std::back_inserter(in_text_order),
       [&](const std::string& index) { return std::ranges::find(free, index) != free.end(); });
   auto found = search_in_order(system, machine, {}, no_time, log);
-  if (!in_any_order.empty())
-    found = faster(std::move(found), search_in_order(system, machine, in_any_order, found.time, log));
+  if (!in_any_order.empty()) {
+    auto other = search_in_order(system, machine, in_any_order, found.time, log);
+    found = faster(std::move(found), std::move(other));
+  }
   if (!found.compiled || in_text_order.empty() || cost_of(system.split) >= costly_kernel)
     return std::move(found.compiled);
   const auto other = search_in_order(system, machine, last_first, found.time, log);
