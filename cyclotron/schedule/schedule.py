@@ -421,7 +421,8 @@ class Schedule:
         Raises
         ------
         ScheduleError
-            When compiled, if space has not one dimension, or the machine's grid not two (CYC321).
+            When compiled, if space has not one dimension or the machine's grid not two, its topology is
+            custom, or something is broadcast along the line (CYC321).
 
         Examples
         --------

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include <cyclotron/recurrence/regions.hpp>
 #include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/recurrence/verify.hpp>
 #include <cyclotron/support/error.hpp>
@@ -94,26 +95,6 @@ std::vector<poly::Set> disjoint_parts(const poly::Set& points) {
   return parts;
 }
 
-/// Tells whether a coordinate has values with others between them that it has not, for one value of each other coordinate.
-bool has_gap(const poly::Set& points, std::size_t coordinate) {
-  // (x, p, q): p before q, both the coordinate's, and one between them that is not.
-  const auto count = points.dimensions();
-  const auto at = [&](std::size_t place, std::size_t variables) {
-    auto forms = identity_forms(variables, count);
-    forms[coordinate] = poly::variable(variables, place);
-    return points.preimage(forms, variables);
-  };
-  const auto own = poly::variable(count + 2, coordinate);
-  const auto before = poly::variable(count + 2, count), after = poly::variable(count + 2, count + 1);
-  const auto one = poly::constant(count + 2, 1);
-  return !at(count, count + 2)
-              .intersect(at(count + 1, count + 2))
-              .intersect({own - before - one, false})
-              .intersect({after - own - one, false})
-              .subtract(insert_coordinates(points, count, 2))
-              .is_empty();
-}
-
 /// Sums of products over tiles have no gaps: those before one and those after it are two. Sums of elements are as fast on
 /// scalars, which have gaps.
 void part_at_gaps(std::vector<Cell>& cells) {
@@ -128,7 +109,7 @@ void part_at_gaps(std::vector<Cell>& cells) {
           terms.push_back(std::move(term));
           continue;
         }
-        for (auto d = rank; d < term.tiles.dimensions(); ++d) gap = gap || has_gap(term.tiles, d);
+        for (auto d = rank; d < term.tiles.dimensions(); ++d) gap = gap || recurrence::has_gap(term.tiles, d);
         for (auto& part : gap ? disjoint_parts(term.tiles) : std::vector{term.tiles}) {
           terms.push_back(term);
           terms.back().tiles = std::move(part);

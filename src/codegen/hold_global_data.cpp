@@ -19,6 +19,8 @@
 #include <cyclotron/program/uses.hpp>
 
 #include "least_cut.hpp"
+#include "to_program.hpp"
+#include "visit_forms.hpp"
 
 namespace cyclotron::codegen {
 
@@ -26,8 +28,6 @@ namespace {
 
 using program::Action;
 using program::Affine;
-using program::Bound;
-using program::Broadcast;
 using program::Channel;
 using program::ChannelId;
 using program::Compute;
@@ -42,7 +42,6 @@ using program::Load;
 using program::Loop;
 using program::Move;
 using program::Op;
-using program::Operand;
 using program::PeClass;
 using program::Program;
 using program::Receive;
@@ -401,10 +400,8 @@ class Division {
       changes = true;
     }
     if (!changes) return;
-    std::string& text = pe_class.region_text;
-    const std::string before = text.find(" or ") == std::string::npos ? text : "(" + text + ")";
-    text =
-        fmt::format("{}{}{} <= {}", before, before.empty() ? "" : " and ", result_.grid_names.front(), last);
+    const auto region = to_set(poly::Context(), result_.grid.size(), pe_class.region);
+    pe_class.region_text = region.coalesce().constraints_text(result_.grid_names);
   }
 
   void divide(const Places& global, const DataFlow& flow) {
@@ -485,69 +482,26 @@ class Division {
     return found->second;
   }
 
-  /// Adds an instruction of the class to the executive's.
+  /// Adds an instruction of the class to the executive's. There the coordinates are those of the PE that it is from.
   void add(const PeClass& given, Instruction one) {
-    given_ = &given;
-    std::visit([this](auto& action) { look(action); }, one.action);
+    visit_forms(
+        one.action,
+        [this](Affine& form) {
+          for (std::size_t d = 0; d < std::min(place_.size(), form.coefficients.size()); ++d)
+            form.constant += std::exchange(form.coefficients[d], 0) * place_[d];
+          trim(form);
+        },
+        [&](SlotRef& ref) {
+          auto& own = slots_[ref.slot.index()];
+          if (!own) {
+            auto& slots = result_.classes.back().slots;
+            own = SlotId(slots.size());
+            slots.push_back(given.slots[ref.slot.index()]);
+          }
+          ref.slot = *own;
+        });
     executive_.push_back(std::move(one));
   }
-  /// There the coordinates are those of the PE that it is from.
-  void look(Affine& form) const {
-    for (std::size_t d = 0; d < std::min(place_.size(), form.coefficients.size()); ++d)
-      form.constant += std::exchange(form.coefficients[d], 0) * place_[d];
-    while (!form.coefficients.empty() && form.coefficients.back() == 0) form.coefficients.pop_back();
-  }
-  void look(SlotRef& ref) {
-    auto& own = slots_[ref.slot.index()];
-    if (!own) {
-      auto& slots = result_.classes.back().slots;
-      own = SlotId(slots.size());
-      slots.push_back(given_->slots[ref.slot.index()]);
-    }
-    ref.slot = *own;
-    look(ref.index);
-    look(ref.wrap.form);
-  }
-  void look(Operand& operand) {
-    if (auto* ref = std::get_if<SlotRef>(&operand)) look(*ref);
-  }
-  template <class T>
-  void look(std::vector<T>& all) {
-    for (T& one : all) look(one);
-  }
-  void look(Bound& one) const { look(one.numerator); }
-  void look(Condition& one) const { look(one.form); }
-  void look(Loop& loop) {
-    look(loop.lower);
-    look(loop.upper);
-  }
-  void look(If& branch) { look(branch.condition); }
-  void look(End&) {}
-  void look(Load& load) {
-    look(load.destination);
-    look(load.index);
-  }
-  void look(Store& store) {
-    look(store.source);
-    look(store.index);
-  }
-  void look(Send& send) { look(send.source); }
-  void look(Receive& receive) { look(receive.destination); }
-  void look(Broadcast&) {}
-  void look(Move& move) {
-    look(move.destination);
-    if (auto* ref = std::get_if<SlotRef>(&move.source)) look(*ref);
-    if (auto* form = std::get_if<Affine>(&move.source)) look(*form);
-  }
-  void look(Compute& compute) {
-    look(compute.operands);
-    look(compute.destination);
-    if (!compute.indexed) return;
-    look(compute.indexed->number);
-    look(compute.indexed->lower);
-    look(compute.indexed->upper);
-  }
-  void look(Exit& exit) { look(exit.runs); }
 
   static Instructions without_empty(Instructions code) {
     for (std::size_t at = code.size(); at-- > 0;) {
@@ -562,7 +516,6 @@ class Division {
   Program result_;
   std::size_t number_;
   std::vector<std::int64_t> place_;
-  const PeClass* given_ = nullptr;
   Instructions worker_, executive_;
   std::vector<std::optional<SlotId>> slots_;  // By slot of the class: the executive's.
   std::map<std::pair<DType, bool>, ChannelId> channels_;
@@ -570,23 +523,21 @@ class Division {
 
 /// The coordinates of a class's PE, if its region has a single one.
 std::optional<std::vector<std::int64_t>> single_place(const Program& program, const PeClass& pe_class) {
-  if (pe_class.region.size() != 1) return std::nullopt;
-  std::vector<std::int64_t> first(program.grid.size(), 0), last;
-  for (const std::int64_t extent : program.grid) last.push_back(extent - 1);
-  for (const Condition& one : pe_class.region.front()) {
-    const auto& by = one.form.coefficients;
-    const auto is_used = [](std::int64_t c) { return c != 0; };
-    if (std::ranges::count_if(by, is_used) != 1 || one.kind == Condition::Kind::divisible) continue;
-    const auto d = static_cast<std::size_t>(std::ranges::find_if(by, is_used) - by.begin());
-    const auto holds_at = [&](std::int64_t x) {
-      const std::int64_t value = by[d] * x + one.form.constant;
-      return one.kind == Condition::Kind::zero ? value == 0 : value >= 0;
-    };
-    while (first[d] < last[d] && !holds_at(first[d])) ++first[d];
-    while (first[d] < last[d] && !holds_at(last[d])) --last[d];
+  const auto count = program.grid.size();
+  std::vector<poly::Constraint> grid;
+  for (std::size_t d = 0; d < count; ++d) {
+    const auto at = poly::variable(count, d);
+    grid.push_back({at, false});
+    grid.push_back({poly::constant(count, program.grid[d] - 1) - at, false});
   }
-  if (first != last || !program::holds(pe_class.region, first.data())) return std::nullopt;
-  return first;
+  const auto pes = to_set(poly::Context(), count, pe_class.region).intersect(grid);
+  std::vector<std::int64_t> place;
+  for (std::size_t d = 0; d < count; ++d) {
+    const auto first = pes.minimum(d);
+    if (!first || first != pes.maximum(d)) return std::nullopt;
+    place.push_back(*first);
+  }
+  return place;
 }
 
 bool has_number_bounds(const PeClass& pe_class) {

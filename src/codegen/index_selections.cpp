@@ -10,6 +10,7 @@
 
 #include "code_tree.hpp"
 #include "interchange.hpp"
+#include "visit_forms.hpp"
 
 namespace cyclotron::codegen {
 
@@ -33,7 +34,7 @@ Affine sum(const Affine& a, const Affine& b, std::int64_t factor = 1) {
   result.coefficients.resize(std::max(a.coefficients.size(), b.coefficients.size()), 0);
   for (std::size_t v = 0; v < b.coefficients.size(); ++v)
     result.coefficients[v] += factor * b.coefficients[v];
-  while (!result.coefficients.empty() && result.coefficients.back() == 0) result.coefficients.pop_back();
+  trim(result);
   return result;
 }
 

@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "visit_forms.hpp"
+
 namespace cyclotron::codegen {
 
 namespace {
@@ -82,27 +84,14 @@ void exchange(Affine& form, std::size_t variable) {
   if (form.coefficients.size() < variable + 2) form.coefficients.resize(variable + 2, 0);
   form.coefficients[variable] = other;
   form.coefficients[variable + 1] = one;
-  while (!form.coefficients.empty() && form.coefficients.back() == 0) form.coefficients.pop_back();
-}
-void exchange(SlotRef& reference, std::size_t variable) {
-  exchange(reference.index, variable);
-  exchange(reference.wrap.form, variable);
+  trim(form);
 }
 
 /// In all that a nest holds, the two variables with each other.
 void exchange(Nodes& nodes, std::size_t variable) {
   for (auto& node : nodes) {
     exchange(node.held, variable);
-    if (auto* move = std::get_if<Move>(&node.instruction.action)) {
-      exchange(move->destination, variable);
-      if (auto* source = std::get_if<SlotRef>(&move->source)) exchange(*source, variable);
-      if (auto* form = std::get_if<Affine>(&move->source)) exchange(*form, variable);
-    } else if (auto* compute = std::get_if<Compute>(&node.instruction.action)) {
-      exchange(compute->destination, variable);
-      for (auto& operand : compute->operands) {
-        if (auto* source = std::get_if<SlotRef>(&operand)) exchange(*source, variable);
-      }
-    }
+    visit_forms(node.instruction.action, [variable](Affine& form) { exchange(form, variable); });
   }
 }
 

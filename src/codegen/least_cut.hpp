@@ -1,4 +1,4 @@
-// The cheapest values to pass on between two parts of a PE's code.
+// Private to this folder: the cheapest values to pass on between two parts of a PE's code.
 #pragma once
 #include <algorithm>
 #include <cstddef>

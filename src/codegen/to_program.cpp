@@ -1,10 +1,14 @@
 #include "to_program.hpp"
 
+#include <utility>
+
+#include "visit_forms.hpp"
+
 namespace cyclotron::codegen {
 
 program::Affine to_program(const poly::Affine& form) {
   program::Affine result{form.coefficients, form.constant};
-  while (!result.coefficients.empty() && result.coefficients.back() == 0) result.coefficients.pop_back();
+  trim(result);
   return result;
 }
 
@@ -23,6 +27,24 @@ program::Disjunction to_program(const std::vector<poly::Conjunction>& conjunctio
     for (const auto& [form, modulus] : conjunction.divisible) {
       all.push_back({program::Condition::Kind::divisible, to_program(form), modulus});
     }
+  }
+  return result;
+}
+
+poly::Set to_set(const poly::Context& context, std::size_t dimensions, const program::Disjunction& region) {
+  auto result = poly::Set::empty(context, dimensions);
+  for (const auto& all : region) {
+    poly::Conjunction conjunction;
+    for (const auto& condition : all) {
+      poly::Affine form{condition.form.coefficients, condition.form.constant};
+      form.coefficients.resize(dimensions, 0);
+      if (condition.kind == program::Condition::Kind::divisible)
+        conjunction.divisible.emplace_back(std::move(form), condition.modulus);
+      else
+        conjunction.constraints.push_back(
+            {std::move(form), condition.kind == program::Condition::Kind::zero});
+    }
+    result = result.unite(poly::Set::where(context, dimensions, conjunction));
   }
   return result;
 }

@@ -4,15 +4,20 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <iterator>
 #include <map>
-#include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
 #include <cyclotron/poly/set.hpp>
 #include <cyclotron/support/division.hpp>
 #include <cyclotron/support/error.hpp>
-#include <cyclotron/support/overloaded.hpp>
+
+#include "to_program.hpp"
+#include "visit_forms.hpp"
 
 namespace cyclotron::codegen {
 
@@ -27,57 +32,6 @@ using program::Conjunction;
 struct RowPart {
   bool is_back = false;  ///< From the last column to the first: rows 1, 3, ….
   bool is_first = false, is_last = false;
-};
-
-/// The forms of an instruction, a reference or a bound.
-class Forms {
- public:
-  explicit Forms(std::function<void(Affine&)> visit) : visit_(std::move(visit)) {}
-
-  void of(program::Action& action) const {
-    std::visit(Overloaded{
-                   [&](program::Loop& loop) { of(loop.lower), of(loop.upper); },
-                   [&](program::If& branch) {
-                     for (auto& all : branch.condition) of(all);
-                     for (auto& bound : branch.within) of(bound.number), visit_(bound.form);
-                   },
-                   [](program::End&) {},
-                   [&](program::Load& load) { of(load.destination), of(load.index); },
-                   [&](program::Store& store) { of(store.source), of(store.index); },
-                   [&](program::Send& send) { of(send.source); },
-                   [&](program::Receive& receive) { of(receive.destination), of(receive.sender); },
-                   [&](program::Broadcast& broadcast) {
-                     of(broadcast.source), of(broadcast.lower), of(broadcast.upper);
-                   },
-                   [&](program::Move& move) {
-                     of(move.destination);
-                     if (auto* reference = std::get_if<program::SlotRef>(&move.source)) of(*reference);
-                     if (auto* form = std::get_if<Affine>(&move.source)) visit_(*form);
-                   },
-                   [&](program::Compute& compute) {
-                     of(compute.destination);
-                     for (auto& operand : compute.operands) {
-                       if (auto* reference = std::get_if<program::SlotRef>(&operand)) of(*reference);
-                     }
-                     if (auto& indexed = compute.indexed)
-                       of(indexed->number), visit_(indexed->lower), visit_(indexed->upper);
-                   },
-                   [&](program::Exit& exit) { of(exit.runs); },
-               },
-               action);
-  }
-  void of(Conjunction& all) const {
-    for (auto& condition : all) visit_(condition.form);
-  }
-
- private:
-  void of(program::SlotRef& reference) const { visit_(reference.index), visit_(reference.wrap.form); }
-  void of(std::vector<program::Bound>& bounds) const {
-    for (auto& bound : bounds) visit_(bound.numerator);
-  }
-  void of(std::vector<Affine>& forms) const { std::ranges::for_each(forms, visit_); }
-
-  std::function<void(Affine&)> visit_;
 };
 
 /// A hop to a neighbour in the grid.
@@ -113,7 +67,8 @@ class Winding {
     auto& classes = result_.program.classes;
     for (std::size_t c = 0; c < classes.size(); ++c) {
       classes[c].name = fmt::format("class {}", c);
-      classes[c].region_text = text_of(classes[c].region);
+      const auto region = to_set(context_, 2, classes[c].region);
+      classes[c].region_text = region.coalesce().constraints_text(result_.program.grid_names);
     }
     return std::move(result_);
   }
@@ -138,17 +93,17 @@ class Winding {
 
   /// The part of a class, if it has PEs: with those that have the same code.
   void add(const RowPart& part, const program::PeClass& given, std::vector<program::PeClass>& parts) {
-    const Forms forms([&](Affine& form) { wind(form, part.is_back); });
+    const FormVisitor wound = [&](Affine& form) { wind(form, part.is_back); };
     auto pe_class = given;
     pe_class.region.clear();
     for (auto all : given.region) {
-      forms.of(all);
+      visit_forms(all, wound);
       std::ranges::copy(where(part), std::back_inserter(all));
-      if (!set_of(all).is_empty()) pe_class.region.push_back(std::move(all));
+      if (!to_set(context_, 2, {all}).is_empty()) pe_class.region.push_back(std::move(all));
     }
     if (pe_class.region.empty()) return;
     for (auto& instruction : pe_class.code) {
-      forms.of(instruction.action);
+      visit_forms(instruction.action, wound);
       if (auto* send = std::get_if<program::Send>(&instruction.action))
         send->channel = in_part(send->channel, part, false);
       if (auto* receive = std::get_if<program::Receive>(&instruction.action))
@@ -170,7 +125,7 @@ class Winding {
     form.coefficients.front() = along * columns_;
     form.coefficients.insert(form.coefficients.begin() + 1, is_back ? -along : along);
     if (is_back) form.constant += along * (columns_ - 1);
-    while (!form.coefficients.empty() && form.coefficients.back() == 0) form.coefficients.pop_back();
+    trim(form);
   }
 
   /// The channel in the grid, of messages that come to PEs of a part or leave them.
@@ -200,24 +155,6 @@ class Winding {
       result_.line_channels.push_back(channel.index());
     }
     return found->second;
-  }
-
-  [[nodiscard]] poly::Set set_of(const Conjunction& all) const {
-    poly::Conjunction result;
-    for (const auto& condition : all) {
-      poly::Affine form{condition.form.coefficients, condition.form.constant};
-      form.coefficients.resize(2, 0);
-      if (condition.kind == Condition::Kind::divisible)
-        result.divisible.emplace_back(std::move(form), condition.modulus);
-      else
-        result.constraints.push_back({std::move(form), condition.kind == Condition::Kind::zero});
-    }
-    return poly::Set::where(context_, 2, result);
-  }
-  [[nodiscard]] std::string text_of(const program::Disjunction& region) const {
-    auto set = poly::Set::empty(context_, 2);
-    for (const auto& all : region) set = set.unite(set_of(all));
-    return set.coalesce().constraints_text(result_.program.grid_names);
   }
 
   const program::Program& line_;

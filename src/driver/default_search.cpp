@@ -150,12 +150,14 @@ class DefaultSearch {
     }
     if (is_worth_it(best_time(choices_))) {
       try_rest();
-      const bool in_brief = is_in_brief();
-      if (!in_brief) try_routes();
-      if (!in_brief) try_swapped();
-      if (!in_brief) try_turned();
+      if (is_in_brief()) {
+        try_reordered();
+        return choose();
+      }
+      try_routes();
+      try_swapped();
+      try_turned();
       try_reordered();
-      if (in_brief) return choose();
       if (cost_ < long_kernel) try_dealt();
       try_long();
     } else {

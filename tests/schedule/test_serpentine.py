@@ -165,10 +165,17 @@ def test_a_kernel_whose_only_other_default_is_one_pe():
     assert cy.run(program).output == largest_run.reference(x)
 
 
+@cy.kernel
+def scaled(A):
+    return 2 * A
+
+
 def test_arrays_of_two_axes_stay_on_the_grid():
-    A = rng.random((64, 64))
-    program = (lambda A: sums.compile(A[0], machine=cy.Machine(grid=(8, 8))))(A)
-    assert not program.schedule.is_serpentine
+    machine = cy.Machine(grid=(8, 8))
+    assert not scaled.compile(rng.random((64, 64)), machine=machine).schedule.is_serpentine
+    skinny = scaled.compile(rng.random((3, 640)), machine=machine)  # 24 PEs on the grid
+    assert skinny.schedule.is_serpentine
+    assert sum(item.pe_count for item in skinny.classes) == 64
 
 
 @pytest.mark.parametrize(
