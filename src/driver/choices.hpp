@@ -34,6 +34,7 @@ struct Choice {
   schedule::Placement placement;
   std::optional<std::int64_t> cycles;
   std::int64_t pes;
+  std::ptrdiff_t wide;  ///< Dimensions of the grid with several PEs.
   bool routed;
   double
       lost_iterations;  ///< Of loops that other placements may end early: the most by which it may be slower.

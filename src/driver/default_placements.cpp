@@ -26,6 +26,15 @@ schedule::Placements placements_on(const recurrence::System& system, const machi
 
 schedule::Placements default_placements(const recurrence::System& system, const machine::Machine& machine,
                                         Array array, const std::vector<std::string>& descending) {
+  if (array == Array::either) {
+    auto result = default_placements(system, machine, Array::grid, descending);
+    auto on_line = default_placements(system, machine, Array::line, descending);
+    std::ranges::move(on_line.defaults, std::back_inserter(result.others));
+    std::ranges::move(on_line.others, std::back_inserter(result.others));
+    std::ranges::move(on_line.reordered, std::back_inserter(result.reordered));
+    std::ranges::move(on_line.in_trees, std::back_inserter(result.in_trees));
+    return result;
+  }
   auto result = placements_on(system, machine, array);
   for (auto* placements :
        {&result.defaults, &result.others, &result.reordered, &result.in_trees, &result.dealt}) {

@@ -10,8 +10,8 @@
 
 namespace cyclotron::driver {
 
-/// The PEs that placements are for: of the machine's grid, or in a line through its rows.
-enum class Array : std::uint8_t { grid, line };
+/// The PEs that placements are for: of the machine's grid, in a line through its rows, or either.
+enum class Array : std::uint8_t { grid, line, either };
 
 /// Those of a system whose reductions over some indices take their last term first, but where a placement has another order
 /// for these. On a line none is on one PE; there are none where the machine has no line. Where there are any, one is a default.

@@ -19,18 +19,43 @@ std::string quoted(const std::vector<std::string>& names) {
 /// `2.4`, `12`
 std::string rounded(double times) { return fmt::format("{:.{}f}", times, times < 10 ? 1 : 0); }
 
+/// `with space("i").serpentine()`
+std::string where(const schedule::Schedule& schedule) {
+  if (is_on_one_pe(schedule)) return "on one PE";
+  auto result = fmt::format("with space({})", quoted(schedule.space_indices));
+  if (schedule.is_serpentine) result += ".serpentine()";
+  for (const auto& move : schedule.movements) result += fmt::format(".prefetch({})", quoted({move.tensor}));
+  return result;
+}
+
+/// `kernel` runs on 8 PEs
+std::string runs_on(const std::string& kernel, std::int64_t pes) {
+  return fmt::format("`{}` runs on {} PE{}", kernel, pes, pes == 1 ? "" : "s");
+}
+
 }  // namespace
 
 Diagnostic refused_is_faster(const std::string& kernel, std::int64_t pes, const schedule::Schedule& other,
                              double times, Diagnostic refusal) {
-  auto where = is_on_one_pe(other) ? "on one PE" : fmt::format("with space({})", quoted(other.space_indices));
-  if (other.is_serpentine) where += ".serpentine()";
-  for (const auto& move : other.movements) where += fmt::format(".prefetch({})", quoted({move.tensor}));
   refusal.code = "CYC330";
-  refusal.message =
-      fmt::format("`{}` runs on {} PE{}; {} it would be about {} times as fast, but that is refused: {}",
-                  kernel, pes, pes == 1 ? "" : "s", where, rounded(times), refusal.message);
+  refusal.message = fmt::format("{}; {} it would be about {} times as fast, but that is refused: {}",
+                                runs_on(kernel, pes), where(other), rounded(times), refusal.message);
   return refusal;
+}
+
+Diagnostic unknown_may_be_faster(const recurrence::System& system, std::int64_t pes,
+                                 const schedule::Schedule& other, double times) {
+  return {
+      .code = "CYC333",
+      .span = system.equations.front().span,
+      .message =
+          fmt::format("{}; {} it may be up to {} times as fast, by an estimate: that is not tried to its "
+                      "end, as its analysis takes long",
+                      runs_on(system.kernel, pes), where(other), rounded(times)),
+      .notes = {},
+      .help = fmt::format("try it, or another: `schedule=cy.Schedule().space({}){}`",
+                          quoted(other.space_indices), other.is_serpentine ? ".serpentine()" : ""),
+  };
 }
 
 Diagnostic newest_comes_first(const recurrence::System& system, const std::vector<std::string>& indices,

@@ -14,6 +14,11 @@ namespace cyclotron::driver {
 [[nodiscard]] Diagnostic refused_is_faster(const std::string& kernel, std::int64_t pes,
                                            const schedule::Schedule& other, double times, Diagnostic refusal);
 
+/// That a kernel on so many PEs may be up to so many times as fast on another placement, which took too long to analyse
+/// (CYC333).
+[[nodiscard]] Diagnostic unknown_may_be_faster(const recurrence::System& system, std::int64_t pes,
+                                               const schedule::Schedule& other, double times);
+
 /// That a reduction of the text, over one of these indices, begins with the newest of the values that it needs, and how many
 /// times as fast the kernel would be with the last one first (CYC332).
 [[nodiscard]] Diagnostic newest_comes_first(const recurrence::System& system,

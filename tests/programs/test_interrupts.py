@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import signal
@@ -108,10 +109,7 @@ def test_what_a_dropped_run_used_lives_until_it_ends() -> None:
     program = tiled_matmul.compile(cy.blocked(tile, tile.shape), cy.blocked(tile, tile.shape))
     for _ in range(3):
         arrays = [tile.copy(), tile.copy(), np.empty_like(tile)]
-        timer = threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
-        with pytest.raises(KeyboardInterrupt):
-            _core.run_local(program.core, arrays, threads=1)
+        _seconds_with_an_interrupt(functools.partial(_core.run_local, program.core, arrays, threads=1), 0.02)
         del arrays
     result = cy.run(program, tile, tile, backend="local")
     assert np.array_equal(result.outputs["C"], np.full((1500, 1500), 6000.0))

@@ -1,0 +1,158 @@
+"""Defaults of kernels whose placements take long to analyse: none falls to one PE silently."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+MACHINE = cy.Machine(grid=(8, 8))
+ROW = cy.Machine(grid=(1, 8))
+ON_COLUMNS = cy.Schedule().space("j").serpentine()
+
+
+@cy.kernel
+def householder(A):
+    R = A.copy()
+    for k in range(A.shape[1]):
+        x = R[k:, k]
+        s = cy.sqrt(cy.sum(x * x))
+        v = x.copy()
+        v[0] += cy.where(x[0] >= 0, s, -s)
+        v = v / cy.sqrt(cy.sum(v * v))
+        R[k:, k:] -= 2 * cy.outer(v, v @ R[k:, k:])
+    return R
+
+
+@cy.kernel
+def alternating_sweeps(u):
+    n = u.shape[0]
+    c = cy.zeros(n)
+    for t in range(3):
+        c[0] = -0.5 / 2
+        u[:, 0] = u[:, 0] / 2
+        for j in range(1, n):
+            c[j] = -0.5 / (2 + 0.5 * c[j - 1])
+            u[:, j] = (u[:, j] + 0.5 * u[:, j - 1]) / (2 + 0.5 * c[j - 1])
+        for j in range(n - 2, -1, -1):
+            u[:, j] -= c[j] * u[:, j + 1]
+        u[0, :] = u[0, :] / 2
+        for i in range(1, n):
+            u[i, :] = (u[i, :] + 0.5 * u[i - 1, :]) / (2 + 0.5 * c[i - 1])
+        for i in range(n - 2, -1, -1):
+            u[i, :] -= c[i] * u[i + 1, :]
+    return u
+
+
+@cy.kernel
+def longest_common_subsequence(a, b):
+    D = cy.zeros((len(a) + 1, len(b) + 1), dtype=np.int64)
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            longer = cy.maximum(D[i - 1, j], D[i, j - 1])
+            D[i, j] = cy.where(a[i - 1] == b[j - 1], D[i - 1, j - 1] + 1, longer)
+    return D
+
+
+@cy.kernel
+def sweeps(u):
+    n = u.shape[0]
+    c = cy.zeros(n)
+    for t in range(3):
+        for j in range(1, n):
+            c[j] = 0.5 / (2 + c[j - 1])
+            u[:, j] = u[:, j] + c[j] * u[:, j - 1]
+        for j in range(n - 2, -1, -1):
+            u[:, j] -= c[j] * u[:, j + 1]
+        for i in range(1, n):
+            u[i, :] = u[i, :] + c[i] * u[i - 1, :]
+        for i in range(n - 2, -1, -1):
+            u[i, :] -= c[i] * u[i + 1, :]
+        u = u[:, ::-1]
+    return u
+
+
+def triangle_of(A):
+    """R of LAPACK's factors, below it zeros, with a positive diagonal."""
+    upper = np.linalg.qr(A, mode="r")
+    return upper * np.sign(np.diag(upper))[:, None]
+
+
+def positive(R):
+    """The same of another R, whose zeros are as good as its roundings."""
+    upper = R[: R.shape[1]]
+    return upper * np.sign(np.diag(upper))[:, None]
+
+
+def swept(u):
+    """Two tridiagonal solves a step, by LAPACK, as the Thomas algorithm eliminates the rows."""
+    n = len(u)
+    system = np.diag(np.full(n, 2.0)) + np.diag(np.full(n - 1, -0.5), 1) + np.diag(np.full(n - 1, -0.5), -1)
+    for _ in range(3):
+        u = np.linalg.solve(system, u.T).T
+        u = np.linalg.solve(system, u)
+    return u
+
+
+def lengths(a, b):
+    D = np.zeros((len(a) + 1, len(b) + 1), dtype=np.int64)
+    for i, x in enumerate(a):
+        for j, y in enumerate(b):
+            D[i + 1, j + 1] = D[i, j] + 1 if x == y else max(D[i, j + 1], D[i + 1, j])
+    return D
+
+
+def letters(n):
+    return np.random.default_rng(n).integers(0, 4, n)
+
+
+CASES: dict[str, tuple[Any, tuple[Any, ...], Callable[..., Any]]] = {
+    "householder": (householder, (np.random.default_rng(1).random((16, 12)),), triangle_of),
+    "alternating sweeps": (alternating_sweeps, (np.random.default_rng(2).random((16, 16)),), swept),
+    "longest common subsequence": (longest_common_subsequence, (letters(24), letters(20)), lengths),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_line_of_columns_is_found(name):
+    kernel, arguments, oracle = CASES[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        program = kernel.compile(*(one.copy() for one in arguments), machine=MACHINE)
+    result = cy.run(program, backend="sim")
+    (value,) = result.outputs.values()
+    right = oracle(*arguments)
+    np.testing.assert_allclose(
+        positive(value) if name == "householder" else value, right, rtol=1e-9, atol=1e-12
+    )
+    explicit = kernel.compile(*(one.copy() for one in arguments), machine=MACHINE, schedule=ON_COLUMNS)
+    assert result.cycles <= 1.25 * cy.run(explicit, backend="sim").cycles
+    assert np.count_nonzero(result.stats["busy"]) > 8
+
+
+def warnings_of(**choices):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        program = sweeps.compile(np.ones((12, 12)), machine=ROW, **choices)
+    return program, [one.message.code for one in caught]
+
+
+def test_what_was_not_tried_to_its_end_is_named(golden_refusal):
+    def compile_():
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            sweeps.compile(np.ones((12, 12)), machine=ROW)
+
+    golden_refusal("not-tried-to-its-end", cy.PerformanceWarning, "CYC333", compile_)
+
+
+def test_only_a_search_warns_of_it():
+    program, codes = warnings_of()
+    assert (program.grid, codes) == ((1, 1), ["CYC333"])
+    _, codes = warnings_of(schedule=cy.Schedule().space("0", "t"))
+    assert codes == []
