@@ -297,7 +297,7 @@ class Reader {
   }
 
   /// not (A or B) with A, B conjunctions, as a disjunction again.
-  std::vector<Conjunction> negation(const std::vector<Conjunction>& condition) const {
+  std::vector<Conjunction> negation(const std::vector<Conjunction>& condition) {
     std::vector<Conjunction> result{{}};
     const Affine one = constant(variables_, 1);
     for (const auto& conjunction : condition) {
@@ -311,7 +311,10 @@ class Reader {
           above.constraints.push_back({form - one, false});
         }
         for (const auto& [form, modulus] : conjunction.divisible) {
-          CYC_CHECK(modulus <= modulus_limit, "a small stride");
+          if (modulus > modulus_limit) {
+            refuse(fmt::format("steps that are no multiples of {}, of {} at most", modulus, modulus_limit));
+            return {};
+          }
           for (std::int64_t r = 1; r < modulus; ++r) {
             next.emplace_back(partial).divisible.emplace_back(form - constant(variables_, r), modulus);
           }

@@ -1,6 +1,7 @@
 #include <cyclotron/recurrence/operation_graph.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <list>
 #include <map>
 #include <numeric>
@@ -110,20 +111,23 @@ class Builder {
     return true;
   }
 
-  /// The values of a reduction's index, over all points.
+  /// The values of a reduction's index, over all points: of several expressions that it is in, too.
   bool bound(ExprId id, const Reduce& reduce, const Scope& outer) {
     const auto count = outer.names.size();
     std::vector<poly::Affine> drop;
     for (std::size_t v = 0; v < count; ++v) drop.push_back(poly::variable(count + 1, v));
     const auto terms = outer.points.preimage(drop, count + 1)
                            .intersect(to_set(outer.points.context(), reduce.domain, count + 1));
-    if (terms.is_empty()) {
-      ranges_[id.index()] = {0, -1};
-      return true;
-    }
+    auto& [first, last] = ranges_
+                              .try_emplace(id.index(), std::numeric_limits<std::int64_t>::max(),
+                                           std::numeric_limits<std::int64_t>::min())
+                              .first->second;
+    if (terms.is_empty()) return true;
     const auto low = terms.minimum(count), high = terms.maximum(count);
-    if (low && high) ranges_[id.index()] = {*low, *high};
-    return low && high;
+    if (!low || !high) return false;
+    first = std::min(first, *low);
+    last = std::max(last, *high);
+    return true;
   }
 
   static Point element(const std::vector<Affine>& index, const Point& point) {

@@ -340,6 +340,24 @@ TEST(Loops, RefusesTooManyQuotients) {
   }
 }
 
+// Guards on steps that are no multiples of a number, which are as many conditions as it is large.
+TEST(Loops, RefusesNegationsOfLargeModuli) {
+  const Context context;
+  for (const auto& [modulus, is_refused] : {std::pair(32, false), {128, true}}) {
+    const auto some =
+        Set::parse(context, {"s"},
+                   fmt::format("(8 <= s <= 255 and s mod {0} = {1}) or (8 <= s <= 255 and s mod {0} = {2})",
+                               modulus, 3 * modulus / 4 - 1, modulus / 4 - 1));
+    try {
+      (void)generate_loops({{Set::universe(context, 0), {*some}}}, 1);
+      EXPECT_FALSE(is_refused) << modulus;
+    } catch (const LegalityError& error) {
+      EXPECT_TRUE(is_refused) << error.diagnostic().notes.front().text;
+      EXPECT_EQ(error.diagnostic().code, "CYC226");
+    }
+  }
+}
+
 // s mod 2 in the last bound of u: its quotient is the variable of a loop around that of u.
 TEST(Loops, QuotientsInLastBounds) {
   expect_exact({"t = 0 and u = 3 and -2 <= s <= 3", "t = 0 and u >= 0 and 1 - s <= u <= 6 - s and u <= 2",
