@@ -831,6 +831,9 @@ def unassigned(
 ) -> list[list[tuple[tuple[list[int], int], str | int]]] | None:
     """Return the elements that no assignment (subscripts, domain, count of loops) reaches, or None."""
 
+def values_along(system: System, space: Sequence[str]) -> list[tuple[int, int, bool] | None]:
+    """The first value of each form, how many there are, and if a reduction's result may lie beyond."""
+
 def verify_machine(machine: Machine) -> None:
     """Raise ShapeError where programs cannot be compiled for the machine."""
 

@@ -2,7 +2,11 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include <cyclotron/driver/least_time.hpp>
 #include <cyclotron/driver/work.hpp>
@@ -72,6 +76,18 @@ void bind_work(py::module_& module) {
       },
       py::arg("system"), py::arg("machine"), py::arg("space"),
       "The number of operations of a system at each place, and the cycles of each at least.");
+  module.def(
+      "values_along",
+      [](const recurrence::System& system, const std::vector<std::string>& space) {
+        std::vector<std::optional<std::tuple<std::int64_t, std::int64_t, bool>>> result;
+        for (const auto& found : driver::values_along(system, space)) {
+          auto& one = result.emplace_back();
+          if (found) one.emplace(found->first, found->count, found->is_reduced);
+        }
+        return result;
+      },
+      py::arg("system"), py::arg("space"),
+      "The first value of each form, how many there are, and if a reduction's result may lie beyond.");
   using Graph = recurrence::OperationGraph;
   py::class_<Graph>(module, "OperationGraph", "Operators point by point, with what each waits for.")
       .def("__len__", [](const Graph& graph) { return graph.cycles.size(); })

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
+#include <variant>
 
 #include <cyclotron/poly/effort.hpp>
 #include <cyclotron/program/timing.hpp>
 #include <cyclotron/program/units.hpp>
 #include <cyclotron/recurrence/operations.hpp>
+#include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/schedule/schedule.hpp>
 #include <cyclotron/support/error.hpp>
 
@@ -94,6 +97,41 @@ std::vector<Count> operations_by_place(const recurrence::System& system, const m
     if (!counts) continue;
     const std::string name(operators::info(operation.ways.back().op).name);
     result.push_back({name, cycles, std::move(coordinates.dimensions), std::move(*counts)});
+  }
+  return result;
+}
+
+std::vector<std::optional<FormValues>> values_along(const recurrence::System& system, const Names& space) {
+  const poly::Analysis analysis(system.kernel);
+  const auto all = schedule::index_names(system);
+  const auto forms = forms_of(space, all);
+  std::vector<std::optional<FormValues>> result(forms.size());
+  const auto add = [&](std::size_t d, const poly::Set& values, bool is_reduced) {
+    const auto low = values.minimum(0), high = values.maximum(0);
+    if (!low || !high) return;
+    auto& found = result[d];
+    const auto first = found ? std::min(found->first, *low) : *low;
+    const auto last = found ? std::max(found->first + found->count - 1, *high) : *high;
+    found = {first, last - first + 1, is_reduced || (found && found->is_reduced)};
+  };
+  const auto add_all = [&](const recurrence::Scope& scope, bool is_reduced) {
+    if (scope.points.is_empty()) return;
+    for (std::size_t d = 0; d < forms.size(); ++d) {
+      if (const auto form = over(forms[d], all, scope.names))
+        add(d, scope.points.image({*form}), is_reduced && form->coefficients.back() != 0);
+    }
+  };
+  const poly::Context context;
+  for (const auto& equation : system.equations) {
+    std::set<recurrence::ExprId> terms;
+    const auto domain = recurrence::domain_of(context, equation);
+    add_all({equation.indices, domain}, false);
+    recurrence::for_each_expr(system, equation, domain,
+                              [&](recurrence::ExprId id, const recurrence::Scope& scope) {
+                                if (terms.contains(id)) add_all(scope, true);
+                                const auto* reduce = std::get_if<recurrence::Reduce>(&system.at(id).node);
+                                if (reduce != nullptr) terms.insert(reduce->body);
+                              });
   }
   return result;
 }

@@ -21,6 +21,13 @@ struct Count {
   poly::Counts counts;
 };
 
+/// The values of a form of the indices at all points of a system, terms of reductions too.
+struct FormValues {
+  std::int64_t first = 0, count = 0;
+  bool is_reduced =
+      false;  ///< By a reduction's index: its result may lie one before the first, or beyond the last.
+};
+
 /// Cells of a count at most; where there are more, less is known of the place.
 inline constexpr std::int64_t most_cells = 1 << 22;
 
@@ -30,6 +37,11 @@ inline constexpr std::int64_t most_cells = 1 << 22;
 [[nodiscard]] std::vector<Count> operations_by_place(const recurrence::System& system,
                                                      const machine::Machine& machine,
                                                      const std::vector<std::string>& space);
+
+/// The values of each form, which say what a fold shares out; none where no points have its indices.
+/// Throws as `operations_by_place`.
+[[nodiscard]] std::vector<std::optional<FormValues>> values_along(const recurrence::System& system,
+                                                                  const std::vector<std::string>& space);
 
 /// The operators point by point, each with its least cycles; none where the system has more than `most` points, or chains
 /// that are too long to follow.
