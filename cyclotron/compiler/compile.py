@@ -68,7 +68,7 @@ def compile_kernel(
             if blocking is not None:
                 recurrences = blocking.recurrences
             dump.recurrences(recurrences, schedule, target)
-            program = _compile(kernel, recurrences, schedule, target).with_blocking(blocking)
+            program = compile_recurrences(kernel, recurrences, schedule, target).with_blocking(blocking)
             if schedule is None and machine is None and tile is None:
                 placements = (
                     _placements(kernel, recurrences, cache, traced)
@@ -130,7 +130,7 @@ def _tiled(kernel: Kernel, recurrences: Recurrences, workers: int) -> Program | 
         if not blocking.complete or not any(item.operators for item in blocking.classes):
             return None  # what is computed element by element is as fast on scalars
         blocking = block_recurrences(kernel, recurrences, tile_lengths(blocking, workers))
-        program = _compile(kernel, blocking.recurrences, schedule, unlimited(schedule), quiet=True)
+        program = compile_recurrences(kernel, blocking.recurrences, schedule, unlimited(schedule), quiet=True)
     except CyclotronError:
         return None
     return program.with_blocking(blocking)
@@ -149,7 +149,7 @@ def _placements(
 
 
 def _placements_of(kernel: Kernel, recurrences: Recurrences) -> Placements[Program]:
-    return Placements(recurrences, functools.partial(_compile, kernel, recurrences, quiet=True))
+    return Placements(recurrences, functools.partial(compile_recurrences, kernel, recurrences, quiet=True))
 
 
 def _warn(compiled: _core.Compiled, machine: Machine, quiet: bool) -> bool:
@@ -160,9 +160,20 @@ def _warn(compiled: _core.Compiled, machine: Machine, quiet: bool) -> bool:
     return bool(warnings)
 
 
-def _compile(
+def compile_recurrences(
     kernel: Kernel, recurrences: Recurrences, schedule: Schedule | None, machine: Machine, quiet: bool = False
 ) -> Program:
+    """Compile the equations of a kernel, or read their program from disk.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    recurrences : Recurrences
+    schedule : Schedule or None
+    machine : Machine
+    quiet : bool
+        Whether nothing is said of what makes the program slow.
+    """
     cached = deferred(recurrences, schedule, machine)
     with errors_at_call():
         compiled: Any = cached or _core.compile(

@@ -48,10 +48,21 @@ class Count:
 
 @dataclass(frozen=True)
 class Axis:
-    """A dimension of the grid before it is folded: its least coordinate, and how many there are."""
+    """A dimension of the grid before it is folded.
+
+    Attributes
+    ----------
+    first : int
+        The least coordinate of all points.
+    extent : int
+        Coordinates.
+    is_reduced : bool
+        By a reduction's index: its result may lie one before the first, or beyond the last.
+    """
 
     first: int
     extent: int
+    is_reduced: bool = False
 
 
 class PlacedWork:
@@ -77,21 +88,8 @@ class PlacedWork:
         ]
         self.space, self._units = space, _units(machine)
         self._bounds: dict[tuple[Any, ...], int] = {}
-        self.axes = tuple(self._axis(d) for d in range(len(space)))
+        self.axes = tuple(found and Axis(*found) for found in _core.values_along(system, list(space)))
         self.total = sum(count.cycles * int(count.counts.sum()) for count in self.counts)
-
-    def _axis(self, dimension: int) -> Axis | None:
-        """The coordinates of all operations along a dimension; None where it has none of its own."""
-        ends = [
-            (count.first[at], count.first[at] + count.counts.shape[at])
-            for count in self.counts
-            for at, own in enumerate(count.dimensions)
-            if own == dimension and count.counts.size
-        ]
-        if not ends:
-            return None
-        first = min(low for low, _ in ends)
-        return Axis(first, max(high for _, high in ends) - first)
 
     def cycles(self, shares: Shares, most: Sequence[int]) -> int:
         """Return a lower bound on the cycles of the busiest PE.
@@ -116,13 +114,13 @@ class PlacedWork:
         )
 
     def alignments(self, dimension: int, fold: Fold | None) -> list[Axis]:
-        """Return what may lie along a dimension: operations, and a result beyond the first or the last term.
+        """Return what may lie along a dimension: all points, and a result before or beyond those of terms.
 
-        Blocks are counted from the first coordinate of anything, so that they may be wider than the
-        operations alone tell. The bound holds for each of these.
+        Folds are counted from the first coordinate of anything, so that blocks may be wider than the points
+        alone tell. The bound holds for each of these.
         """
         axis = self.axes[dimension] or Axis(0, 1)
-        if fold is None or fold.kind == "cyclic":
+        if fold is None or not axis.is_reduced:
             return [axis]
         return [axis, Axis(axis.first, axis.extent + 1), Axis(axis.first - 1, axis.extent + 1)]
 
@@ -215,6 +213,7 @@ class LeastTime:
 
     def __init__(self, system: _core.System, machine: Machine, fix: Schedule) -> None:
         self.graph = _core.operation_graph(system, machine.to_core(), most=_MOST_POINTS)
+        self._times: dict[tuple[Any, ...], int] = {}
         self._kinds = self.graph.kinds if self.graph is not None else []
         self._overlap = machine.pe.overlap
         known = {frozenset({"mesh"}): "manhattan", frozenset({"hexagonal"}): "largest"}
@@ -260,6 +259,14 @@ class LeastTime:
             None: the terms of sums come in the kernel's order. Else no operator waits for another, and inputs
             may come from any PE along these dimensions of the grid.
         """
+        key = (placed.space, tuple(shares), rotated)
+        if key not in self._times:
+            self._times[key] = self._cycles(placed, shares, rotated)
+        return self._times[key]
+
+    def _cycles(
+        self, placed: PlacedWork, shares: Sequence[Fold | None], rotated: tuple[str, ...] | None
+    ) -> int:
         options = [placed.alignments(d, share) for d, share in enumerate(shares)]
         tried = math.prod(map(len, options))
         plain = all(form == "0" or form.isidentifier() for form in placed.space)
@@ -359,16 +366,14 @@ class Bounds:
         As `reordered` gives it.
     machine : Machine
     fix : Schedule
-        What all mappings have in common. Where it reduces in trees, chains are not counted on.
+        What all mappings have in common.
     """
 
     def __init__(self, system: _core.System, machine: Machine, fix: Schedule) -> None:
         self._system, self._machine = system, machine
         self._placed: dict[tuple[str, ...], PlacedWork] = {}
-        self._time = LeastTime(system, machine, fix)
-        self._ordered = not fix.reductions
-        self._times: dict[tuple[Any, ...], int] = {}
-        self.chain = self._time.chain if self._ordered else 0
+        self.time = LeastTime(system, machine, fix)
+        self.chain = self.time.chain
         self.total = -(-self.placed(()).total // _units(machine))
 
     def placed(self, space: tuple[str, ...]) -> PlacedWork:
@@ -380,7 +385,7 @@ class Bounds:
     @property
     def operators(self) -> int:
         """Operators that the least time of a placement is computed of."""
-        return 0 if self._time.graph is None else len(self._time.graph)
+        return 0 if self.time.graph is None else len(self.time.graph)
 
     def anywhere(self, pes: int) -> int:
         """Return a bound by work for all placements on so many PEs."""
@@ -390,21 +395,6 @@ class Bounds:
         """Return a bound by work for all mappings with this space, and its first dimensions shared out so."""
         return self.placed(space).cycles(shares, most)
 
-    def least_time(
-        self, space: tuple[str, ...], shares: Shares, rotated: tuple[str, ...] | None = None
-    ) -> int:
-        """Return a bound for all mappings with this space and these folds.
-
-        Parameters
-        ----------
-        space : tuple of str
-        shares : sequence of Fold or None
-        rotated : tuple of str or None
-            The dimensions by which sums are rotated, or may be; None where none is.
-        """
-        if not self._ordered:
-            return 0
-        key = (space, tuple(shares), rotated)
-        if key not in self._times:
-            self._times[key] = self._time.cycles(self.placed(space), shares, rotated)
-        return self._times[key]
+    def least_time(self, space: tuple[str, ...], shares: Shares) -> int:
+        """Return a bound for all mappings with this space and these folds, whose sums are in order."""
+        return self.time.cycles(self.placed(space), shares)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from cyclotron.compiler.cache import cache_key, insert
+from cyclotron.compiler.compile import compile_recurrences
 from cyclotron.compiler.defaults import unlimited
 from cyclotron.compiler.program import require_machine
 from cyclotron.compiler.recurrences import recurrences_of
@@ -43,7 +45,8 @@ def map(
 ) -> Mappings:
     """Search for the best mapping of a kernel on a machine, and prove how far from the best it may be.
 
-    Placements in all orders, folds of every size, movements of each tensor, rotations and orders of time are
+    What is compiled for without a schedule is tried first. Placements in all orders, folds of every size,
+    orders of reductions that promise none, movements of each tensor, rotations and orders of time are
     branched on; a lower bound from exact counts of operations, from the longest chain of them, and from the
     words that memories load and store, prunes what cannot be better than the best so far; what it leaves is
     compiled and simulated, time alone. When
@@ -162,9 +165,15 @@ def _arguments(
 def _problem(
     kernel: Kernel[..., Any], values: tuple[Any, ...], tile: Tile, machine: Machine | None, fix: Schedule
 ) -> Problem:
-    recurrences = recurrences_of(kernel, values)
     target = unlimited(fix) if machine is None else machine
-    return Problem(recurrences.core, target, space_of(recurrences.core, target, fix), tile)
+    recurrences = recurrences_of(kernel, values)
+
+    def default() -> Schedule:
+        program = compile_recurrences(kernel, recurrences, None, target, quiet=True)
+        assert program.schedule is not None
+        return program.schedule
+
+    return Problem(recurrences.core, target, fix, tile, default=default)
 
 
 def _mappings(
@@ -203,20 +212,24 @@ def _dominates(one: Measured, other: Measured) -> bool:
 
 
 def _limits_of(problem: Problem, best: Measured) -> dict[str, int]:
-    """The bounds on the cycles of the best."""
-    bounds, schedule = problem.space.bounds, best.complete
-    folds = dict(best.schedule.folds)
-    shares = [folds.get(form) for form in best.schedule.space_indices]
-    placed = bounds.placed(best.schedule.space_indices)
-    rotation = _rotation(best, problem)
-    inside = ", ".join(schedule.space_indices) or "nothing"
+    schedule = best.schedule
+    orders = ("reassociations", "inward_indices", "descending_indices", "reductions")
+    fix = dataclasses.replace(problem.fix, **{name: getattr(schedule, name) for name in orders})
+    space = space_of(problem.system, problem.machine, fix)
+    folds = dict(schedule.folds)
+    shares = tuple(folds.get(form) for form in schedule.space_indices)
+    partial = Partial(schedule.space_indices, shares, rotation=_rotation(best, problem))
+    bounds = space.bounds
+    inside = ", ".join(best.complete.space_indices) or "nothing"
     return {
-        "the longest chain of operators that wait": 0 if best.schedule.rotations else bounds.chain,
-        "operators in their PEs, after what they wait for: fill, work, drain, ways and loads of values": (
-            problem.space.proven(Partial(best.schedule.space_indices, tuple(shares), rotation=rotation))
+        "the longest chain of operators that wait": (
+            0 if schedule.rotations or schedule.reductions else bounds.chain
         ),
-        f"operators of the busiest PE, with {inside} in space": placed.cycles(
-            shares, problem.space.most_along(best.schedule.space_indices)
+        "operators in their PEs, after what they wait for: fill, work, drain, ways and loads of values": (
+            space.proven(partial)
+        ),
+        f"operators of the busiest PE, with {inside} in space": bounds.cycles(
+            schedule.space_indices, shares, space.most_along(schedule.space_indices)
         ),
         "all operators, shared out evenly": -(-bounds.total // max(best.pes, 1)),
     }
@@ -224,7 +237,7 @@ def _limits_of(problem: Problem, best: Measured) -> dict[str, int]:
 
 def _rotation(best: Measured, problem: Problem) -> tuple[str, tuple[str, ...]]:
     """The rotation that was chosen, beyond those that are fixed."""
-    chosen = [rotation for rotation in best.schedule.rotations if rotation not in problem.space.fix.rotations]
+    chosen = [rotation for rotation in best.schedule.rotations if rotation not in problem.fix.rotations]
     return chosen[0] if chosen else ("", ())
 
 

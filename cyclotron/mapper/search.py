@@ -2,43 +2,78 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import functools
 import heapq
 import itertools
+import math
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from cyclotron import _core
 from cyclotron.machine.machine import Machine
 from cyclotron.mapper.evaluate import Measured, Refused, evaluate
 from cyclotron.mapper.measure_cache import MeasureCache
-from cyclotron.mapper.space import Operand, Partial, Space
+from cyclotron.mapper.orders import needed, orders
+from cyclotron.mapper.space import Operand, Partial, Space, space_of
 from cyclotron.schedule.schedule import Schedule
+from cyclotron.support.errors import CyclotronError
 
 __all__ = ["Limits", "Outcome", "Problem", "search"]
 
 # Nodes of the least bounds that are looked into beside each promising one, and operators of these together,
 # at most: about as long as a mapping takes to compile.
 _TIGHTENED, _MOST_OPERATORS = 64, 60_000
+# Operators whose least time is found while one is read from the equations, as for each order that they have.
+_OF_GRAPHS = 30
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One system to map, for one choice of tiles.
+    """One system to map, for one choice of tiles and one order of its reductions.
 
     Attributes
     ----------
     system : _core.System
     machine : Machine
-    space : Space
+    fix : Schedule
+        What all mappings have in common.
     tile : tuple of int
+    order : Schedule or None
+        The same with the order of reductions; None: as in `fix`.
+    like : Problem or None
+        One without the trees of that order.
+    default : callable or None
+        Returns the schedule that is compiled for without one.
     """
 
     system: _core.System
     machine: Machine
-    space: Space
+    fix: Schedule
     tile: tuple[int, ...] = ()
+    order: Schedule | None = None
+    like: Problem | None = None
+    default: Callable[[], Schedule] | None = None
+
+    @functools.cached_property
+    def space(self) -> Space:
+        """The mappings."""
+        order = self.order or self.fix
+        within = needed(self.fix, order)
+        if self.like is not None:
+            return self.like.space.in_trees(order, within)
+        return space_of(self.system, self.machine, order, within)
+
+    def in_orders(self) -> list[Problem]:
+        """The problem with its reductions in each order, the kernel's first."""
+        result = {self.fix: self}
+        for order in orders(self.system, self.machine, self.fix)[1:]:
+            like = result.get(dataclasses.replace(order, reductions=())) if order.reductions else None
+            result[order] = dataclasses.replace(self, order=order, like=like)
+        return list(result.values())
 
 
 @dataclass(frozen=True)
@@ -138,21 +173,25 @@ class Search:
         self._numbers = itertools.count()
         self._seen: dict[tuple[tuple[int, ...], Schedule], Measured | Refused] = {}
         self._best: float | None = None
-        # The same nodes twice: by what they promise, and by what is proven of them. Placements, and what is
-        # chosen beyond space and folds, take turns: neither waits for what the other only promises.
-        self._promising: tuple[list[_Node], list[_Node]] = ([], [])
-        self._turn = 0
+        # The same nodes twice: by what they promise, and by what is proven. Placements, choices beyond
+        # space and folds, and orders of reductions take turns, so that none waits for others' promises.
+        self._promising: tuple[list[_Node], ...] = ([], [], [])
+        self._turn = self._tightened = 0
         self._open: list[tuple[int, int]] = []
         self._nodes: dict[int, _Node] = {}
         self._refusals: Counter[tuple[object, ...]] = Counter()
         self._caches = {problem.tile: MeasureCache(problem.system, problem.machine) for problem in problems}
+        self._problems = problems
         for problem in problems:
-            self._push(problem, Partial())
+            for one in problem.in_orders():
+                self._push(one, Partial(), least=problem.space.work)
 
     def run(self) -> Outcome:
         """Search until a limit is met; Ctrl-C is one, and keeps what was found."""
         started, clock = time.process_time(), time.monotonic()
         try:
+            for problem in self._problems:
+                self._try_default(problem)
             while not (ended := self._ended(clock)):
                 self._step()
             self._prove_rest(clock)
@@ -166,12 +205,18 @@ class Search:
         self.outcome.seconds = time.process_time() - started
         return self.outcome
 
+    def _try_default(self, problem: Problem) -> None:
+        """Try what is compiled for without a schedule: what is found is not to be slower."""
+        with contextlib.suppress(CyclotronError):
+            if problem.fix == Schedule() and problem.default is not None:
+                self._try(problem, problem.default(), ())
+
     def _step(self) -> None:
         """Look into the most promising node; closed at the end, it stays open where that is interrupted."""
-        self._tighten_some()
-        self._turn = 1 - self._turn
-        promising = self._promising[self._turn] or self._promising[1 - self._turn]
-        if not promising:
+        if self.outcome.tried != self._tightened:
+            self._tightened = self.outcome.tried
+            self._tighten_some()
+        if not (promising := self._next()):
             return
         node = heapq.heappop(promising)
         if node.number not in self._nodes:
@@ -180,23 +225,33 @@ class Search:
         space = node.problem.space
         if self._is_beaten(node.bound):
             self.outcome.pruned["bound"] += 1
+        elif node.bound > node.key[0]:  # less promising than it seemed
+            node.key = (node.bound, *node.key[1:])
+            heapq.heappush(promising, node)
+            return
         elif space.is_leaf(node.partial):
-            self._try(node.problem, node.partial)
+            self._try_partial(node.problem, node.partial)
         else:
             guess = self._refined(node)
             for child in space.children(node.partial):
                 self._push(node.problem, child, node, guess)
         del self._nodes[node.number]
 
+    def _next(self) -> list[_Node]:
+        """The nodes whose turn it is: of kinds that promise less than the best, where there are some."""
+        self._turn += 1
+        turns = self._promising[self._turn % 3 :] + self._promising[: self._turn % 3]
+        best = math.inf if self._best is None else self._best
+        return max(turns, key=lambda nodes: (bool(nodes), bool(nodes) and nodes[0].key[0] < best))
+
     def _prove_rest(self, clock: float) -> None:
         """Prove more of what is left, for as much work as the search did, or a tenth of its time."""
         operators, seconds = 0, self.limits.seconds
         most = _MOST_OPERATORS * self.outcome.tried
         while operators < most and (seconds is None or time.monotonic() - clock < 1.1 * seconds):
-            node = self._least_open()
-            if node is None or self._has_small_gap() or not self._tighten():
+            if self._has_small_gap() or not (work := self._tighten()):
                 return
-            operators += node.problem.space.bounds.operators + 1
+            operators += work
 
     def _has_small_gap(self) -> bool:
         return self._best is not None and self._best - self._bound() <= self.limits.gap * self._best
@@ -204,27 +259,30 @@ class Search:
     def _tighten_some(self) -> None:
         operators = 0
         for _ in range(_TIGHTENED):
-            node = self._least_open()
-            if operators > _MOST_OPERATORS or node is None or not self._tighten():
+            if operators > _MOST_OPERATORS or not (work := self._tighten()):
                 return
-            operators += node.problem.space.bounds.operators
+            operators += work
 
-    def _tighten(self) -> bool:
-        """Prove more of what is open with the least bound, uncompiled; False where there is no more."""
+    def _tighten(self) -> int:
+        """Prove more of what is open with the least bound, uncompiled.
+
+        Returns the operators that were looked into, by their work, and 0 where there is no more.
+        """
         node = self._least_open()
         if node is None or node.proven:
-            return False
-        space = node.problem.space
+            return 0
+        space, problem = node.problem.space, node.problem
+        graphs = space.graphs
         if not space.is_placed(node.partial):
             for child in space.children(node.partial):
-                self._push(node.problem, child, node, node.guess)
+                self._push(problem, child, node, node.guess)
             del self._nodes[node.number]
-            return True
-        self._prove(node)
-        if self._is_beaten(node.bound):
-            self.outcome.pruned["bound"] += 1
-            del self._nodes[node.number]
-        return True
+        else:
+            self._prove(node)
+            if self._is_beaten(node.bound):
+                self.outcome.pruned["bound"] += 1
+                del self._nodes[node.number]
+        return space.bounds.operators * (1 + _OF_GRAPHS * (space.graphs - graphs)) + 1
 
     def _prove(self, node: _Node) -> None:
         if node.proven or not node.problem.space.is_placed(node.partial):
@@ -249,7 +307,7 @@ class Search:
         problem, partial = node.problem, node.partial
         if partial.movements or not problem.space.is_placed(partial):
             return node.guess
-        found = self._try(problem, problem.space.completed(partial))
+        found = self._try_partial(problem, problem.space.completed(partial))
         if isinstance(found, Refused):
             return node.guess
         return found.cycles - sum(
@@ -257,9 +315,17 @@ class Search:
         )
 
     def _push(
-        self, problem: Problem, partial: Partial, parent: _Node | None = None, guess: float = 0.0
+        self,
+        problem: Problem,
+        partial: Partial,
+        parent: _Node | None = None,
+        guess: float = 0.0,
+        least: int | None = None,
     ) -> None:
-        bound = problem.space.bound(partial) if self.objectives[0] == "cycles" else 0
+        """Push a node; where its bound is given, its space is not looked into before it is taken."""
+        bound = 0
+        if self.objectives[0] == "cycles":
+            bound = problem.space.bound(partial) if least is None else least
         bound = max(bound, parent.bound if parent is not None else 0)
         if self._is_beaten(bound):
             self.outcome.pruned["bound"] += 1
@@ -276,7 +342,8 @@ class Search:
         proven = parent is not None and parent.proven
         node = _Node((hope, -_depth(partial), number), bound, guess, problem, partial, proven)
         self._nodes[number] = node
-        heapq.heappush(self._promising[1 if partial.movements or partial.time is not None else 0], node)
+        kind = 2 if partial.space is None else 1 if partial.movements or partial.time is not None else 0
+        heapq.heappush(self._promising[kind], node)
         heapq.heappush(self._open, (bound, number))
 
     def _penalty(self, problem: Problem, partial: Partial, bound: int) -> float:
@@ -284,8 +351,14 @@ class Search:
         refused = sum(self._refusals[problem.tile, partial.space, one] for one in partial.movements if one)
         return 0.3 * bound * min(refused, 20)
 
-    def _try(self, problem: Problem, partial: Partial) -> Measured | Refused:
-        schedule = problem.space.schedule(partial)
+    def _try_partial(self, problem: Problem, partial: Partial) -> Measured | Refused:
+        moved = [(problem.tile, partial.space, one) for one in partial.movements if one]
+        return self._try(problem, problem.space.schedule(partial), moved)
+
+    def _try(
+        self, problem: Problem, schedule: Schedule, choices: Iterable[tuple[object, ...]]
+    ) -> Measured | Refused:
+        """Compile a mapping, if it is new; where it is refused, so are its choices once more."""
         known = self._seen.get((problem.tile, schedule))
         if known is not None:
             self.outcome.pruned["the same as another"] += 1
@@ -295,7 +368,7 @@ class Search:
         self._seen[problem.tile, schedule] = found
         if isinstance(found, Refused):
             self.outcome.refused.append(found)
-            self._refusals.update((problem.tile, partial.space, one) for one in partial.movements if one)
+            self._refusals.update(choices)
             return found
         self._seen[problem.tile, _in_that_order(found)] = found
         self.outcome.measured.append(found)
@@ -372,7 +445,8 @@ def _delay(problem: Problem, partial: Partial) -> float:
     """A guess, no bound, at the cycles until the last PE has its first values: what to try first."""
     machine = problem.machine
     result = 0.0
-    for operand, movement in zip(problem.space.operands, partial.movements, strict=False):
+    operands = problem.space.operands if partial.movements else ()
+    for operand, movement in zip(operands, partial.movements, strict=False):
         if movement is None or movement.kind == "stream":
             result += _stream_delay(problem, partial, operand)
         elif movement.kind == "broadcast":

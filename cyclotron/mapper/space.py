@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import dataclasses
 import itertools
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from typing import Any
 
 from cyclotron import _core
 from cyclotron.compiler.recurrences import Recurrences
 from cyclotron.machine.machine import Machine
-from cyclotron.mapper.bounds import Axis, Bounds, reordered
+from cyclotron.mapper.bounds import Axis, Bounds, LeastTime, reordered
+from cyclotron.mapper.orders import radixes
 from cyclotron.schedule.parts import Movement
 from cyclotron.schedule.schedule import Fold, Schedule
+from cyclotron.support.errors import ScheduleError
 
 # Orders of time are all tried of so many indices; of more, those that begin as the compiler's own order does.
 _MOST_ORDERED = 4
@@ -85,7 +90,8 @@ class Space:
       transposes are one. On a hexagonal grid differences of two indices with a third (``i-k``, ``j-k``), too.
       An index in a line through all rows, where it has more PEs that need not take turns than any of these.
     * **Folds**: of each dimension onto every number of PEs that there are, in blocks and cyclic; numbers
-      that make the same blocks are one.
+      that make the same blocks are one. Where PEs reduce what they have, in blocks; where each has one term
+      of a reduction from both ends, in none.
     * **Movements**: as the compiler chooses, which is from neighbour to neighbour; broadcast or streamed
       along the dimensions that the tensor does not vary with, in each order of these; an input also
       prefetched, and one that varies with all of them handed down a dimension.
@@ -93,6 +99,8 @@ class Space:
       as many values, where all such sums have all terms. On a mesh without memories each PE may load all that
       it needs at once, and nothing is gained.
     * **Time**: the other indices in each order, of up to four; of more, the compiler's order.
+
+    Reductions are in the order that `fix` says: those that may have another one are spaces of their own.
 
     What `fix` says is the same in all of them.
 
@@ -102,10 +110,20 @@ class Space:
     machine : Machine
     bounds : Bounds
     fix : Schedule
+    needed : set of str
+        Indices that are in space in all mappings.
     """
 
-    def __init__(self, recurrences: Recurrences, machine: Machine, bounds: Bounds, fix: Schedule) -> None:
-        self.machine, self.bounds, self.fix = machine, bounds, fix
+    def __init__(
+        self,
+        recurrences: Recurrences,
+        machine: Machine,
+        bounds: Bounds,
+        fix: Schedule,
+        needed: Set[str] = frozenset(),
+    ) -> None:
+        self.machine, self.bounds, self.fix, self._needed = machine, bounds, fix, needed
+        self._core, self._times = recurrences.core, dict[Any, LeastTime | None]()
         self.indices = tuple(name for name in recurrences.indices if self._extent(name) != 1)
         self.operands = _operands(recurrences)
         self.sums = _sums(recurrences)
@@ -168,25 +186,75 @@ class Space:
         elif len(partial.shares) < len(partial.space):
             for share in self._shares(partial, len(partial.shares)):
                 yield dataclasses.replace(partial, shares=(*partial.shares, share))
-        elif partial.rotation is None:
+        elif partial.rotation is None and not self._is_repeated(partial.space, partial.shares):
             yield from (dataclasses.replace(partial, rotation=one) for one in self._rotations(partial))
-        elif len(partial.movements) < len(self.operands):
+        elif partial.rotation is not None and len(partial.movements) < len(self.operands):
             for movement in self._movements(partial, self.operands[len(partial.movements)]):
                 yield dataclasses.replace(partial, movements=(*partial.movements, movement))
-        elif partial.time is None:
+        elif partial.rotation is not None and partial.time is None:
             yield from (dataclasses.replace(partial, time=order) for order in self._orders(partial))
 
     def is_leaf(self, partial: Partial) -> bool:
         """True where all is chosen."""
         return partial.time is not None
 
+    @property
+    def work(self) -> int:
+        """A lower bound on the cycles of all mappings: no order of reductions saves operators."""
+        return self.bounds.anywhere(math.prod(self.most[: self.rank]))
+
     def bound(self, partial: Partial) -> int:
         """Return a lower bound on the cycles of all mappings that make these choices."""
-        if partial.space is None:
-            work = self.bounds.anywhere(math.prod(self.most[: self.rank]))
-        else:
-            work = self.bounds.cycles(partial.space, partial.shares, self.most_along(partial.space))
-        return work if self._may_rotate(partial) else max(work, self.bounds.chain)
+        work = self.work
+        if partial.space is not None:
+            work = self.bounds.cycles(partial.space, self._shared(partial), self.most_along(partial.space))
+        return work if self.fix.reductions or self._may_rotate(partial) else max(work, self.bounds.chain)
+
+    @property
+    def graphs(self) -> int:
+        """The number of orders of operators that were looked into, by the PEs that reduce in trees."""
+        return len(self._times)
+
+    def in_trees(self, order: Schedule, needed: Set[str]) -> Space:
+        """Return the same with trees of reductions fixed as well."""
+        result = copy.copy(self)
+        result.fix, result._needed, result._times = order, needed, {}
+        return result
+
+    def _time_in_trees(self, space: tuple[str, ...], shares: Sequence[Fold | None]) -> LeastTime | None:
+        """The least time with the trees of PEs that share terms so; None where they are illegal."""
+        trees, pes = self.fix.reductions, self.most_along(space)
+        indices = {tree.index for tree in trees}
+        parts = [_parts(share, most) for share, most in zip(shares, pes, strict=True)]
+        key = tuple(sorted((form, n) for form, n in zip(space, parts, strict=True) if form in indices))
+        if key not in self._times:
+            folds = {form: share for form, share in zip(space, shares, strict=True) if share}
+            winds = len(space) < self.rank or self.fix.is_serpentine
+            placed = Schedule(reductions=trees).space(*space).serpentine(winds).fold(folds)
+            self._times[key] = None
+            with contextlib.suppress(ScheduleError):
+                own = _core.reorder_reductions(self._core, placed.to_core(), self.machine.to_core())
+                self._times[key] = LeastTime(own, self.machine, self.fix)
+        return self._times[key]
+
+    def _is_repeated(self, space: tuple[str, ...], shares: Sequence[Fold | None]) -> bool:
+        """True where a tree joins all PEs at once, and so does one of a smaller radix, which is tried."""
+        indices = {*self.fix.inward_indices, *(tree.index for tree in self.fix.reductions)}
+        if not self._needed or not self.fix.reductions or len(indices) > 1:
+            return False
+        ((index, radix),) = ((tree.index, tree.radix) for tree in self.fix.reductions)
+        d = space.index(index)
+        pes = _parts(shares[d], self.most_along(space)[d])
+        return pes > 0 and any(pes <= smaller < radix for smaller in radixes(self.machine))
+
+    def _shared(self, partial: Partial) -> list[Fold | None]:
+        """The folds, with that which the compiler chooses where a result may be one too many for the PEs."""
+        space, result = partial.space or (), list(partial.shares)
+        axes = zip(self.bounds.placed(space).axes, self.most_along(space), result, strict=False)
+        for d, (axis, most, share) in enumerate(axes):
+            if share is None and axis and axis.is_reduced and axis.extent == most:
+                result[d] = Fold("block", most)
+        return result
 
     def _may_rotate(self, partial: Partial) -> bool:
         """True where a sum may be added up in another order than the kernel's: its chains are others then."""
@@ -221,7 +289,14 @@ class Space:
             return bound
         assert partial.space is not None
         rotated = self._rotates_by(partial)
-        return max(bound, self.bounds.least_time(partial.space, partial.shares, rotated))
+        time: LeastTime | None = self.bounds.time
+        if self.fix.reductions:
+            if not {tree.index for tree in self.fix.reductions} <= set(partial.space):
+                return bound
+            time = self._time_in_trees(partial.space, partial.shares)
+        if time is None:  # the compiler refuses it
+            return bound
+        return max(bound, time.cycles(self.bounds.placed(partial.space), self._shared(partial), rotated))
 
     def completed(self, partial: Partial) -> Partial:
         """Return the mapping with the rest left to the compiler; space, folds and rotation are chosen."""
@@ -254,9 +329,10 @@ class Space:
 
     def _spaces(self) -> Iterator[tuple[str, ...]]:
         if self.fix.space_indices:
-            yield self.fix.space_indices
+            yield from [self.fix.space_indices] if self._needed <= {*self.fix.space_indices} else []
             return
-        usable = [name for name in self.indices if name not in self.fix.time_indices]
+        cut = {one.index for one in self.fix.reassociations if self._needed}
+        usable = [name for name in self.indices if name not in {*self.fix.time_indices, *cut}]
         seen: set[tuple[str, ...]] = set()
         for count in range(min(self.rank, len(usable)), -1, -1):
             for chosen in itertools.permutations(usable, count):
@@ -264,12 +340,13 @@ class Space:
                     space = ["0"] * self.rank
                     for d, name in zip(dims, chosen, strict=True):
                         space[d] = name
-                    yield from self._unless_transposed(tuple(space), seen)
-        if "hexagonal" in self.machine.topologies and self.rank == 2:
+                    if self._needed <= set(chosen):
+                        yield from self._unless_transposed(tuple(space), seen)
+        if "hexagonal" in self.machine.topologies and self.rank == 2 and not self._needed:
             for i, j, k in itertools.permutations(usable, 3):
                 if i < j:
                     yield (f"{i}-{k}", f"{j}-{k}")
-        yield from ((name,) for name in self._lines if name in usable)
+        yield from ((name,) for name in self._lines if name in usable and self._needed <= {name})
 
     def _unless_transposed(
         self, space: tuple[str, ...], seen: set[tuple[str, ...]]
@@ -295,15 +372,16 @@ class Space:
         extent, most = axis.extent, min(pes, axis.extent)
         if self.machine.grid is None or extent <= pes:
             yield None
-            if self.machine.grid is None:
-                return
+        joined = {tree.index for tree in self.fix.reductions}
+        if self.machine.grid is None or form in self._needed & {*self.fix.inward_indices} - joined:
+            return
         widths: set[tuple[int, int]] = set()
         for parts in range(most, 0, -1):
             width = (-(-extent // parts), -(-(extent + 1) // parts))
             if parts < extent and width not in widths:
                 widths.add(width)
                 yield Fold("block", self._fewest(parts, width, extent))
-            if 1 < parts < extent:
+            if 1 < parts < extent and form not in self._needed:
                 yield Fold("cyclic", parts)
 
     @staticmethod
@@ -377,10 +455,21 @@ class Space:
             yield from itertools.permutations(rest)
 
 
-def space_of(system: _core.System, machine: Machine, fix: Schedule) -> Space:
+def space_of(system: _core.System, machine: Machine, fix: Schedule, needed: Set[str] = frozenset()) -> Space:
     """Return the mappings of a system that have what `fix` says in common: its order of reductions, too."""
     own = reordered(system, fix, machine)
-    return Space(Recurrences(own), machine, Bounds(own, machine, fix), fix)
+    space = Space(Recurrences(own), machine, Bounds(own, machine, fix), fix, needed)
+    if own is not system:  # no schedule names the tensors that are parts of sums
+        names = {access.tensor for one in Recurrences(system).statements for access in one.reads}
+        space.operands = tuple(operand for operand in space.operands if operand.name in names)
+    return space
+
+
+def _parts(share: Fold | None, pes: int) -> int:
+    """PEs in which neighbours are joined first; 0: in none."""
+    if share is None:
+        return pes if pes < _UNLIMITED else 0
+    return share.parts if share.kind == "block" else 0
 
 
 def _plain(space: Sequence[str]) -> tuple[str, ...]:

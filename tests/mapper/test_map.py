@@ -253,6 +253,25 @@ def test_time_that_is_up_and_an_interrupt_keep_the_best(monkeypatch):
     assert stopped.bound <= whole[0].cycles
 
 
+def test_an_interrupt_after_the_default_keeps_it(monkeypatch):
+    """Nothing else was looked into: no more is proven than that no order saves operators."""
+    calls = itertools.count()
+
+    def interrupted(*args):
+        if next(calls) == 1:
+            raise KeyboardInterrupt
+        return evaluate(*args)
+
+    monkeypatch.setattr(search, "evaluate", interrupted)
+    case = kernels.solve(5, 4)
+    found = cy.map(case.kernel, *case.args, machine=SMALL)
+    usual = case.kernel.compile(*case.args, machine=SMALL)
+    assert (found.report.ended, found.report.tried) == ("interrupted", 1)
+    assert found[0].cycles == usual.cycles
+    monkeypatch.undo()
+    assert found.bound <= cy.map(case.kernel, *case.args, machine=SMALL)[0].cycles
+
+
 def test_what_is_fixed_stays():
     case = kernels.gemm(4, 4, 4)
     fix = cy.Schedule().space("k", "j").stream("B").fold(k=cy.cyclic(2))

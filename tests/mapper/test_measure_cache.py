@@ -9,7 +9,7 @@ from cyclotron.mapper.evaluate import Measured
 from cyclotron.mapper.measure_cache import MeasureCache
 
 ENERGY = cy.Energy(
-    {name: {"float64": 0.7} for name in ("add", "multiply")},
+    {name: {"float64": 0.7} for name in ("add", "multiply", "divide", "subtract")},
     hop_picojoules_per_byte=0.1,
     sram_picojoules_per_byte=0.1,
     memory_picojoules_per_byte={"default": 0.2},
@@ -17,7 +17,7 @@ ENERGY = cy.Energy(
 MACHINE = cy.Machine(grid=(2, 2), pe=cy.PE(memory=1 << 20), energy=ENERGY)
 
 
-CASE = kernels.gemm(2, 3, 4)
+CASE = kernels.solve(4, 3)
 
 
 class Counted:
@@ -44,8 +44,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def mapped(machine=MACHINE, **options):
-    kernel, arguments = CASE.kernel, CASE.args
-    found = cy.map(kernel, *arguments, machine=machine, top=1000, **options)
+    options = {"top": 1000, "gap": 0, "candidates": 30, "time_limit": None, **options}
+    found = cy.map(CASE.kernel, *CASE.args, machine=machine, **options)
     return [(one.schedule, one.cycles, one.memory, one.pes, one.energy) for one in found], found
 
 

@@ -1,7 +1,7 @@
 """Kernels on 8x8 PEs, by exhaustive enumeration: no mapping is better than the one that `cy.map` finds.
 
-What the enumeration does not compile cannot beat the best by its number of PEs alone. Of attention, whose
-mappings take long to compile, it has each n-th.
+What the enumeration does not compile cannot beat the best by its number of PEs alone. Where mappings take
+long to compile, or are many, it has each n-th.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ GEMMS = [
     *[(8, 8, 8), (8, 8, 3), (4, 4, 4), (7, 7, 7), (5, 7, 6), (6, 5, 7), (8, 8, 2), (8, 8, 1)],
     *[(16, 8, 4), (8, 16, 4)],
 ]
+CONVOLUTIONS = [(8, 8, 3, 3), (16, 8, 3, 3), (4, 4, 2, 2), (7, 5, 3, 2), (6, 9, 2, 3)]
+SOLVES, FACTORS, TENSORS = [(8, 8), (16, 4), (5, 7)], [5, 6, 8], [(4, 4, 4, 4), (8, 3, 3, 8), (5, 2, 3, 6)]
 ATTENTIONS = [(4, 4, 2, 2), (3, 5, 2, 2), (5, 3, 2, 3), (8, 4, 2, 2), (4, 8, 2, 2)]
 
 
@@ -28,6 +30,18 @@ def cases() -> dict[str, tuple[kernels.Case, int, int]]:
         result[f"gemm {m}x{n}x{k}"] = kernels.gemm(m, n, k), m * n * k, 1
     for n, m, e, f in ATTENTIONS:
         result[f"attention {n}x{m}, {e} and {f}"] = kernels.attend(n, m, e, f), n * m * (e + f + 1), 61
+    for rows, columns, r, s in CONVOLUTIONS:
+        result[f"convolution {rows}x{columns}, {r}x{s}"] = (
+            kernels.convolution(rows, columns, r, s),
+            rows * columns * r * s,
+            3,
+        )
+    for n, m in SOLVES:
+        result[f"solve {n}x{m}"] = kernels.solve(n, m), m * n * (n + 1) // 2, 211
+    for n in FACTORS:
+        result[f"factor {n}"] = kernels.factor(n), n * (n + 1) * (n + 2) // 6, 47
+    for i, j, k, r in TENSORS:
+        result[f"tensor {i}x{j}x{k}, {r}"] = kernels.krp(i, j, k, r), i * j * k * r, 199
     return result
 
 
