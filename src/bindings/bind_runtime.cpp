@@ -117,12 +117,15 @@ Dict simulate(const program::Program& program, const std::vector<py::array>& arr
 
 std::pair<std::vector<std::int64_t>, int> run_local(const program::Program& program,
                                                     const std::vector<py::array>& arrays, int threads,
+                                                    const std::string& compiler, double seconds_to_look,
                                                     const ProgressCallback& progress) {
   const auto views = to_views(program, arrays);
+  const runtime::LoopSettings loops{.compiler = compiler, .seconds_to_look = seconds_to_look};
   const auto [outcomes, raised] = interruptibly(
       owners_of(program, arrays),
-      [&program, views, threads](const auto& call) {
-        return runtime::with_raised_flags([&] { return runtime::run_local(program, views, threads, call); });
+      [&program, views, threads, loops](const auto& call) {
+        return runtime::with_raised_flags(
+            [&] { return runtime::run_local(program, views, threads, call, loops); });
       },
       progress);
   return {skipped(program, outcomes), raised};
@@ -140,10 +143,18 @@ void bind_runtime(py::module_& module) {
              "Run on the cycle-accurate simulator; outputs are written into their arrays.");
   module.def(
       "run_local", &run_local, py::arg("program"), py::arg("arrays"), py::kw_only(), py::arg("threads") = 0,
+      py::arg("compiler") = "", py::arg("seconds_to_look") = runtime::LoopSettings{}.seconds_to_look,
       py::arg("progress") = py::none(),
       "Run on threads of this process; outputs are written into their arrays.\n\n"
       "Returns the iterations left out of each loop that may end early, and the exceptions of IEEE 754 that\n"
       "arithmetic raised, as NumPy numbers them.");
+  module.def(
+      "compile_loops",
+      [](const program::Program& program, const std::vector<py::array>& arrays, const std::string& compiler) {
+        return runtime::compile_loops(program, to_views(program, arrays), compiler);
+      },
+      py::arg("program"), py::arg("arrays"), py::arg("compiler"),
+      "Compile the loops of a run at once; return how many there are, 0 where the compiler fails.");
   module.def("blas_version", &runtime::blas_version, "The BLAS and how it was configured.");
 }
 

@@ -8,6 +8,7 @@
 #include <cyclotron/program/timing.hpp>
 #include <cyclotron/support/error.hpp>
 
+#include "engine/loops/loop_compiler.hpp"
 #include "engine/messages.hpp"
 #include "local/run.hpp"
 #include "simulator/advice/deadlock.hpp"
@@ -36,7 +37,8 @@ bool surely_suffice(const program::Program& program, const Progress& progress) {
 }  // namespace
 
 std::vector<program::ExitOutcome> run_local(const program::Program& program, const Arrays& arrays,
-                                            int threads, const Progress& progress) {
+                                            int threads, const Progress& progress,
+                                            const LoopSettings& loops) {
   program::verify(program);
   const auto depths = program::least_depths(program);
   bool shallow = false;
@@ -44,13 +46,19 @@ std::vector<program::ExitOutcome> run_local(const program::Program& program, con
     shallow |= static_cast<double>(depths[c]) * static_cast<double>(message_bytes(program.channels[c])) <
                local::bytes_of_a_turn;
   }
-  local::Settings settings{.threads = threads};
+  local::Settings settings{.threads = threads, .loops = loops};
   // Numbers then need not keep to the depths.
   if (shallow && surely_suffice(program, progress)) settings.least_bytes = local::bytes_of_a_turn;
   auto outcomes = local::run(program, arrays, settings, progress);
   // Where a run stops does not depend on the host, so the simulator explains it.
   if (!outcomes) simulator::throw_deadlock(program, 0, progress);
   return *std::move(outcomes);
+}
+
+std::size_t compile_loops(const program::Program& program, const Arrays& arrays, const std::string& compiler) {
+  program::verify(program);
+  const PeArray array(program, false);
+  return compile_loops_of(array, access_tensors(program, arrays, true), compiler);
 }
 
 }  // namespace cyclotron::runtime

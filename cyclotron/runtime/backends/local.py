@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -27,7 +28,10 @@ def workers(options: Options, inputs: Sequence[Any]) -> Workers:
 def execute(program: Program, arrays: list[NDArray[Any]], options: Options) -> Execution:
     """Run a program on threads, which share its PEs and write its outputs."""
     with progress_bar(f"running {program.kernel_name}") as progress:
-        skipped, raised = _core.run_local(program.core, arrays, threads=options.threads, progress=progress)
+        compiler = os.environ.get("CYCLOTRON_CC", "cc")
+        skipped, raised = _core.run_local(
+            program.core, arrays, threads=options.threads, compiler=compiler, progress=progress
+        )
     return Execution({}, skipped=skipped, raised=raised)
 
 

@@ -222,10 +222,32 @@ class Interpreter {
     return goes_on;
   }
 
+  /// False where the loop is none of these, or has iterations that are the interpreter's.
+  bool run_compiled(const CompiledLoops& loops, Pe& pe, const Step& loop, std::int64_t& budget,
+                    std::int64_t& executed) {
+    constexpr std::int64_t least_iterations = 1 << 16;  // a call may take some microseconds
+    const auto function =
+        loops.functions[pe.code->index][static_cast<std::size_t>(&loop - pe.code->steps.data())];
+    if (function == nullptr) return false;
+    std::int64_t done = 0;
+    const std::uint32_t next = function(pe.memory, loops.tensors.data(), pe.variables, pe.limits,
+                                        std::max(budget, least_iterations), &done);
+    if (next == loop_declined) return false;
+    pe.counter = next;
+    budget -= done;
+    executed += done;
+    return true;
+  }
+
   /// At the start of an iteration: runs as many as have their messages and places. The others go step by step.
   [[gnu::always_inline]] void run_body(Pe& pe, const Step& loop, std::int64_t& budget,
                                        std::int64_t& executed) {
     if constexpr (KeepsStreams<Host>) {
+      if constexpr (!NotesStores<Host>) {
+        if (const CompiledLoops* const loops = array_.compiled_loops();
+            loops != nullptr && run_compiled(*loops, pe, loop, budget, executed))
+          return;
+      }
       if (loop.body == Step::no_body) return;
       const Body& body = pe.code->bodies[loop.body];
       while (budget > 0 && run_iterations(host_, bodies_, pe, body, budget, executed)) {

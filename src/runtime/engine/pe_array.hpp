@@ -1,5 +1,6 @@
 // The PEs of one run: decoded classes, memories, and which queue each port of each PE is.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <cyclotron/support/error.hpp>
 
 #include "code.hpp"
+#include "loops/compiled_loops.hpp"
 #include "loop_exits.hpp"
 #include "zero_pages.hpp"
 
@@ -114,6 +116,16 @@ class PeArray {
   }
   [[nodiscard]] std::size_t tile_count() const { return sizes_.size(); }
 
+  [[nodiscard]] const std::vector<Code>& codes() const { return codes_; }
+
+  /// Null where the interpreter runs all loops. Any thread may ask while another one sets them.
+  [[nodiscard]] const CompiledLoops* compiled_loops() const {
+    return compiled_loops_.load(std::memory_order_acquire);
+  }
+  void set_compiled_loops(const CompiledLoops* loops) {
+    compiled_loops_.store(loops, std::memory_order_release);
+  }
+
   [[nodiscard]] LoopExits& loop_exits() { return loop_exits_; }
   [[nodiscard]] const LoopExits& loop_exits() const { return loop_exits_; }
 
@@ -154,6 +166,7 @@ class PeArray {
   ZeroTable<std::uint32_t> queues_;
   ZeroTable<std::uint32_t> loop_runs_;
   LoopExits loop_exits_;
+  std::atomic<const CompiledLoops*> compiled_loops_ = nullptr;
 };
 
 /// The error of a kernel or an access, with the PE, the instruction and the values of the loops around it.

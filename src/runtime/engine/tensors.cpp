@@ -40,6 +40,15 @@ std::int64_t TensorAccess::length(std::size_t d, std::int64_t index) const {
   return std::min(dimensions_[d].tile, dimensions_[d].shape - index * dimensions_[d].tile);
 }
 
+std::pair<const std::byte*, const std::byte*> TensorAccess::bytes() const {
+  const std::byte *first = data_, *last = data_;
+  for (const auto& [extent, shape, tile, stride, tile_stride] : dimensions_) {
+    if (shape == 0) return {data_, data_};
+    (stride < 0 ? first : last) += stride * (shape - 1);
+  }
+  return {first, last + element_};
+}
+
 TileSize TensorAccess::size(const std::int64_t* index) const {
   std::int64_t rows = 1, columns = 1;
   for (std::size_t d = 0; d < rank(); ++d) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include <cyclotron/runtime/runtime.hpp>
@@ -47,6 +48,12 @@ class TensorAccess {
 
   /// Tells whether there is such a tile.
   [[nodiscard]] bool contains(const std::int64_t* index) const;
+  [[nodiscard]] std::byte* data() const { return data_; }
+  /// Of a tensor of scalars: elements along an axis, and bytes from one to the next.
+  [[nodiscard]] std::int64_t extent(std::size_t axis) const { return dimensions_[axis].extent; }
+  [[nodiscard]] std::int64_t stride(std::size_t axis) const { return dimensions_[axis].tile_stride; }
+  /// The first byte that it has, and the end of them all.
+  [[nodiscard]] std::pair<const std::byte*, const std::byte*> bytes() const;
   [[nodiscard]] std::size_t rank() const { return dimensions_.size(); }
   /// The tile's number in the tensor, row-major over its extents, for `written` masks.
   [[nodiscard]] std::size_t linear(const std::int64_t* index) const;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "../engine/interpreter.hpp"
+#include "../engine/loops/loop_compiler.hpp"
 #include "../engine/messages.hpp"
 #include "../engine/progress_ticker.hpp"
 #include "shared.hpp"
@@ -216,11 +217,13 @@ std::optional<std::vector<program::ExitOutcome>> run(const program::Program& pro
   const std::size_t threads = settings.threads > 0 ? static_cast<std::size_t>(settings.threads)
                                                    : std::max(1U, std::thread::hardware_concurrency());
   Shared shared(program, arrays, threads, settings.least_bytes);
+  LoopCompilation loops(shared.array, shared.tensors, settings.loops);
   std::atomic<int> raised = 0;  // exceptions of IEEE 754, by other threads
   std::vector<std::jthread> helpers;
   std::int64_t work = 0;
   Worker(shared, 0, true, progress).run([&](std::int64_t done) {
     work += done;
+    loops.poll();
     if (work < work_of_a_thread || !helpers.empty()) return helpers.empty();
     const std::size_t workers = shared.scheduler.workers();
     if (workers > 1) shared.scheduler.deal_out(block_of_a_share(program, workers));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <cyclotron/program/exits.hpp>
+#include <cyclotron/runtime/loop_settings.hpp>
 #include <cyclotron/runtime/runtime.hpp>
 
 namespace cyclotron::runtime::local {
@@ -17,6 +18,7 @@ struct Settings {
   int threads = 0;  ///< 0: one a core.
   std::size_t least_bytes =
       0;  ///< That a queue holds at least, besides as many messages as the machine says.
+  LoopSettings loops{};
 };
 
 /// Outcomes of the program's loops that may end early, if every PE is done; otherwise none could go on. Requires:

@@ -11,6 +11,7 @@
 #include <cyclotron/program/exits.hpp>
 #include <cyclotron/program/program.hpp>
 #include <cyclotron/runtime/counters.hpp>
+#include <cyclotron/runtime/loop_settings.hpp>
 
 namespace cyclotron::runtime {
 
@@ -212,10 +213,15 @@ void require_room(const program::Program& program, const std::vector<std::size_t
 
 /// Runs the program on `threads` threads of this process (0: one a core). Same bits as `simulate`.
 /// Channels are bounded as the machine says; DeadlockError and ExecutionError as there.
+/// Loops that take long run in the machine's own code where `loops` names a compiler.
 /// Returns how each loop that may end early did. What its threads' arithmetic raises (raised_flags.hpp) the caller's has
 /// raised too, as in `simulate`.
 std::vector<program::ExitOutcome> run_local(const program::Program& program, const Arrays& arrays,
-                                            int threads = 0, const Progress& progress = {});
+                                            int threads = 0, const Progress& progress = {},
+                                            const LoopSettings& loops = {});
+
+/// Compiles the loops of a run of the program on these arrays at once; how many, 0 where there are none or the compiler fails.
+std::size_t compile_loops(const program::Program& program, const Arrays& arrays, const std::string& compiler);
 
 /// The BLAS's own configuration string, for `show_config`.
 [[nodiscard]] std::string blas_version();

@@ -1,0 +1,502 @@
+#include "loop_source.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "scalar_text.hpp"
+
+namespace cyclotron::runtime {
+
+namespace {
+
+/// Of loop variables and of coefficients, so that no index overflows.
+constexpr std::int64_t variable_limit = std::int64_t{1} << 31, coefficient_limit = std::int64_t{1} << 27;
+constexpr std::size_t most_terms = 4, most_steps = 400;
+constexpr std::uint32_t most_depth = 2;  ///< Loops in each other: the interpreter looks at the time between.
+
+constexpr std::string_view prologue = R"(typedef long long i64;
+typedef unsigned long long u64;
+typedef unsigned u32;
+static inline i64 ceiling(i64 a, i64 b) { i64 q = a / b; return q + (a % b > 0); }
+static inline i64 flooring(i64 a, i64 b) { i64 q = a / b; return q - (a % b < 0); }
+static inline i64 modulo(i64 a, i64 b) { i64 r = a % b; return r < 0 ? r + b : r; }
+static inline i64 most(i64 a, i64 b) { return a > b ? a : b; }
+static inline i64 least(i64 a, i64 b) { return a < b ? a : b; }
+)";
+
+/// The steps of a loop and of what it holds: from `opener` to its repeat at `end`.
+struct Nest {
+  std::uint32_t opener = 0, end = 0;
+};
+
+/// An access to memory in a loop.
+struct Use {
+  const SlotAccess* access = nullptr;
+  DType dtype = DType::float64;
+  bool writes = false;
+};
+
+/// Bytes of slots that share some: one scalar, which is a variable of the function, or an array.
+struct Region {
+  std::int64_t first = 0, end = 0;
+  DType dtype = DType::float64;
+  bool scalar = true, written = false;
+};
+
+class LoopWriter {
+ public:
+  LoopWriter(const Code& code, const std::vector<TensorAccess>& tensors, Nest nest)
+      : code_(code), tensors_(tensors), nest_(nest), root_(code.steps[nest.opener].variable) {}
+
+  /// None where it is not one for the compiler.
+  std::optional<std::string> write(std::size_t number) {
+    if (!add_uses() || !find_regions()) return std::nullopt;
+    const auto& root = code_.steps[nest_.opener];
+    line("u32 loop_{}(char* restrict M, char* const* T, i64* variables, i64* limits, i64 budget, i64* work) {{",
+         number);
+    for (std::uint32_t v = 0; v <= root_; ++v) line("i64 v{0} = variables[{0}];", v);
+    line("i64 h{0} = limits[{0}], done = 0; u32 next;", root_);
+    for (std::uint32_t v = 0; v <= root_; ++v)
+      line("if (v{0} < -{1} || v{0} > {1}) return {2}u;", v, variable_limit, loop_declined);
+    line("if (h{0} < -{1} || h{0} > {1}) return {2}u;", root_, variable_limit, loop_declined);
+    declare();
+    if (is_innermost(nest_)) {
+      line("const i64 e = least(h{0}, v{0} + most(budget, 1) * {1});", root_, root.step);
+      line("const i64 l{0} = v{0} + (e - v{0}) / {1} * {1};", root_, root.step);
+      check_inside(nest_, fmt::format("return {}u;", loop_declined));
+      line("done = (e - v{0}) / {1} + 1;", root_, root.step);
+      line("for (; v{0} <= e; v{0} += {1}) {{", root_, root.step);
+      innermost_ = root_;
+      body(nest_);
+      line("}}");
+      line("v{0} -= {1};", root_, root.step);
+    } else {
+      line("for (;; v{0} += {1}) {{", root_, root.step);
+      body(nest_);
+      line("if (done > budget || h{0} - v{0} < {1}) break;", root_, root.step);
+      line("}}");
+    }
+    line("variables[{0}] = v{0};", root_);
+    line("next = h{0} - v{0} < {1} ? {2} : {3};", root_, root.step, root.target, nest_.end);
+    line("out:;");
+    for (std::size_t r = 0; r < regions_.size(); ++r) {
+      if (regions_[r].scalar && regions_[r].written)
+        line("*({}*)(M + {}) = s{};", c_type(regions_[r].dtype), regions_[r].first, r);
+    }
+    line("*work = done; return next; }}");
+    return std::move(text_);
+  }
+
+ private:
+  template <class... Arguments>
+  void line(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
+    text_ += '\n';
+  }
+
+  [[nodiscard]] const Step& step(std::uint32_t at) const { return code_.steps[at]; }
+  [[nodiscard]] Nest nest_at(std::uint32_t opener) const { return {opener, step(opener).target - 1}; }
+  [[nodiscard]] bool is_innermost(Nest nest) const {
+    return std::none_of(code_.steps.begin() + nest.opener + 1, code_.steps.begin() + nest.end,
+                        [](const Step& s) { return s.kind == Step::Kind::loop; });
+  }
+
+  [[nodiscard]] bool is_small(const Form& form) const {
+    const auto terms = std::span(code_.terms).subspan(form.first, form.count);
+    const auto below = [](std::int64_t number, std::int64_t limit) { return -limit < number && number < limit; };
+    return form.count <= most_terms && below(form.constant, std::int64_t{1} << 59) &&
+           std::ranges::all_of(terms, [&](const Term& t) { return below(t.coefficient, coefficient_limit); });
+  }
+
+  [[nodiscard]] bool are_small(Range limits) const {
+    return std::ranges::all_of(std::span(code_.limits).subspan(limits.first, limits.count),
+                               [&](const Limit& limit) { return is_small(limit.numerator); });
+  }
+
+  bool add_use(std::uint32_t access, DType dtype, bool writes) {
+    const SlotAccess& at = code_.accesses[access];
+    if (c_type(dtype).empty() || !at.scalar || !is_small(at.index)) return false;
+    if (at.wrap != SlotAccess::no_wrap) {
+      const Wrapped& wrap = code_.wraps[at.wrap];
+      if (!is_small(wrap.form) || wrap.modulus >= coefficient_limit || std::abs(wrap.stride) >= coefficient_limit)
+        return false;
+    }
+    uses_.push_back({&at, dtype, writes});
+    return true;
+  }
+
+  bool add_sources(const Step& one) {
+    for (std::uint32_t n = 0; n < one.operands.count; ++n) {
+      const Source& source = code_.sources[one.operands.first + n];
+      const DType dtype =
+          one.kind == Step::Kind::move ? one.dtype : operators::operand_dtype(one.op, n, one.dtype);
+      if (c_type(dtype).empty()) return false;
+      if (source.form && !is_small(code_.forms[source.index])) return false;
+      if (!source.constant && !add_use(source.index, dtype, false)) return false;
+    }
+    return true;
+  }
+
+  bool add_element(const Step& one) {
+    const TensorAccess& tensor = tensors_[one.tensor];
+    const auto width = static_cast<std::int64_t>(operators::size_bytes(one.dtype));
+    for (std::uint32_t d = 0; d < one.operands.count; ++d) {
+      if (!is_small(code_.forms[one.operands.first + d]) || tensor.stride(d) % width != 0 ||
+          tensor.extent(d) > variable_limit)
+        return false;
+    }
+    const bool stores = one.kind == Step::Kind::store;
+    return (!stores || stands_alone(one.tensor)) && add_use(one.access, one.dtype, !stores);
+  }
+
+  /// Tells whether no other tensor of the run has bytes of this one.
+  [[nodiscard]] bool stands_alone(std::uint32_t tensor) const {
+    const auto [first, end] = tensors_[tensor].bytes();
+    for (std::uint32_t t = 0; t < tensors_.size(); ++t) {
+      const auto [other, other_end] = tensors_[t].bytes();
+      if (t != tensor && other < end && first < other_end) return false;
+    }
+    return true;
+  }
+
+  bool add_uses() {
+    for (std::uint32_t at = nest_.opener; at <= nest_.end; ++at) {
+      const Step& one = step(at);
+      switch (one.kind) {
+        case Step::Kind::loop:
+          if (one.operands.count > 0 || !are_small(one.lower) || !are_small(one.upper) ||
+              one.step >= coefficient_limit)
+            return false;
+          break;
+        case Step::Kind::branch:
+          if (one.upper.count > 0 || !is_small_branch(one)) return false;
+          break;
+        case Step::Kind::repeat:
+        case Step::Kind::skip: break;
+        case Step::Kind::load:
+        case Step::Kind::store:
+          if (!one.scalar || !add_element(one)) return false;
+          break;
+        case Step::Kind::move:
+          if (!one.scalar || !add_sources(one) || !add_use(one.access, one.dtype, true)) return false;
+          break;
+        case Step::Kind::compute:
+          if (!one.scalar || one.indexed != Step::not_indexed || one.flags != 0 ||
+              !c_expression(one.op, one.dtype) || !add_sources(one) ||
+              !add_use(one.access, operators::result_dtype(one.op, one.dtype), true))
+            return false;
+          break;
+        default: return false;
+      }
+      if (one.begins_call) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool is_small_branch(const Step& branch) const {
+    for (std::uint32_t c = 0; c < branch.lower.count; ++c) {
+      const Range tests = code_.conjunctions[branch.lower.first + c];
+      for (std::uint32_t t = 0; t < tests.count; ++t) {
+        const Test& test = code_.tests[tests.first + t];
+        if (!is_small(test.form) || test.modulus >= coefficient_limit) return false;
+      }
+    }
+    return true;
+  }
+
+  /// False where bytes are numbers of several dtypes.
+  bool find_regions() {
+    std::ranges::sort(uses_, {}, [](const Use& use) { return use.access->address; });
+    for (const auto& [access, dtype, writes] : uses_) {
+      const auto end = access->address + access->count * access->stride;
+      if (regions_.empty() || access->address >= regions_.back().end)
+        regions_.push_back({access->address, end, dtype, true, false});
+      Region& region = regions_.back();
+      const auto width = static_cast<std::int64_t>(operators::size_bytes(region.dtype));
+      if (region.dtype != dtype || (access->address - region.first) % width != 0) return false;
+      region.end = std::max(region.end, end);
+      region.written = region.written || writes;
+      region.scalar = region.end - region.first == width && region.scalar;
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::size_t region_of(const SlotAccess& access) const {
+    const auto after = std::ranges::upper_bound(regions_, access.address, {}, &Region::first);
+    return static_cast<std::size_t>(after - regions_.begin()) - 1;
+  }
+
+  void declare() {
+    for (std::size_t r = 0; r < regions_.size(); ++r) {
+      const auto type = c_type(regions_[r].dtype);
+      if (regions_[r].scalar) {
+        line("{0} s{1} = *({0}*)(M + {2});", type, r, regions_[r].first);
+      } else {
+        line("{0}* restrict const R{1} = ({0}*)(M + {2});", type, r, regions_[r].first);
+      }
+    }
+    std::map<std::uint32_t, DType> used;
+    for (std::uint32_t at = nest_.opener; at < nest_.end; ++at) {
+      const auto kind = step(at).kind;
+      if (kind == Step::Kind::load || kind == Step::Kind::store) used.emplace(step(at).tensor, step(at).dtype);
+    }
+    for (const auto& [tensor, dtype] : used)
+      line("{0}* restrict const T{1} = ({0}*)T[{1}];", c_type(dtype), tensor);
+  }
+
+  /// In parentheses; with another name for the innermost loop's variable where that is given.
+  [[nodiscard]] std::string text(const Form& form, std::string_view last = {}) const {
+    std::string result = fmt::format("({}", form.constant);
+    for (const Term& term : std::span(code_.terms).subspan(form.first, form.count)) {
+      const bool renamed = !last.empty() && term.variable == checked_;
+      result += fmt::format(" + {}LL * {}{}", term.coefficient, renamed ? last : "v", term.variable);
+    }
+    return result + ")";
+  }
+
+  [[nodiscard]] std::string index(const SlotAccess& access, std::string_view last = {}) const {
+    auto result = text(access.index, last);
+    if (access.wrap == SlotAccess::no_wrap) return result;
+    const Wrapped& wrap = code_.wraps[access.wrap];
+    return fmt::format("({} + {}LL * modulo({}, {}))", result, wrap.stride, text(wrap.form, last), wrap.modulus);
+  }
+
+  [[nodiscard]] std::string place(std::uint32_t number) const {
+    const SlotAccess& access = code_.accesses[number];
+    const auto r = region_of(access);
+    if (regions_[r].scalar) return fmt::format("s{}", r);
+    const auto before = (access.address - regions_[r].first) / access.stride;
+    return fmt::format("R{}[{} + {}]", r, before, index(access));
+  }
+
+  [[nodiscard]] std::string element(const Step& one) const {
+    const auto width = static_cast<std::int64_t>(operators::size_bytes(one.dtype));
+    std::string result = fmt::format("T{}[0", one.tensor);
+    for (std::uint32_t d = 0; d < one.operands.count; ++d)
+      result += fmt::format(" + {}LL * {}", tensors_[one.tensor].stride(d) / width,
+                            text(code_.forms[one.operands.first + d]));
+    return result + "]";
+  }
+
+  [[nodiscard]] std::string value(const Source& source, DType dtype) const {
+    if (source.form) return fmt::format("({}){}", c_type(dtype), text(code_.forms[source.index]));
+    if (source.constant) return c_constant(dtype, code_.constants[source.index].bytes.data());
+    return place(source.index);
+  }
+
+  [[nodiscard]] bool goes_round(const SlotAccess& access) const {
+    return access.wrap != SlotAccess::no_wrap && coefficient(code_, code_.wraps[access.wrap].form, innermost_) != 0;
+  }
+
+  /// The conditions under which a step leaves a slot or a tensor, at the variables and, of an innermost loop, at the last
+  /// ones: all between are inside then.
+  [[nodiscard]] std::vector<std::string> leaves(const Step& one, bool at_last) const {
+    std::vector<std::string> result;
+    const auto add = [&](const std::string& index, std::int64_t count) {
+      result.push_back(fmt::format("(u64){} >= {}ull", index, count));
+    };
+    const auto add_access = [&](std::uint32_t number) {
+      const SlotAccess& access = code_.accesses[number];
+      if (access.wrap == SlotAccess::no_wrap && access.index.count == 0 && access.index.constant >= 0 &&
+          access.index.constant < access.count)
+        return;
+      add(index(access), access.count);
+      if (at_last) add(index(access, "l"), access.count);
+    };
+    add_access(one.access);
+    if (one.kind == Step::Kind::load || one.kind == Step::Kind::store) {
+      for (std::uint32_t d = 0; d < one.operands.count; ++d) {
+        const Form& form = code_.forms[one.operands.first + d];
+        add(text(form), tensors_[one.tensor].extent(d));
+        if (at_last) add(text(form, "l"), tensors_[one.tensor].extent(d));
+      }
+    } else {
+      for (std::uint32_t n = 0; n < one.operands.count; ++n) {
+        const Source& source = code_.sources[one.operands.first + n];
+        if (!source.constant) add_access(source.index);
+      }
+    }
+    return result;
+  }
+
+  [[nodiscard]] bool goes_round(const Step& one) const {
+    if (goes_round(code_.accesses[one.access])) return true;
+    if (one.kind == Step::Kind::load || one.kind == Step::Kind::store) return false;
+    return std::ranges::any_of(std::span(code_.sources).subspan(one.operands.first, one.operands.count),
+                               [&](const Source& source) {
+                                 return !source.constant && goes_round(code_.accesses[source.index]);
+                               });
+  }
+
+  static bool is_work(const Step& one) {
+    return one.kind == Step::Kind::load || one.kind == Step::Kind::store || one.kind == Step::Kind::move ||
+           one.kind == Step::Kind::compute;
+  }
+
+  /// Before an innermost loop: whether its steps stay inside in all iterations, those in branches and circular buffers
+  /// excepted.
+  void check_inside(Nest nest, const std::string& otherwise) {
+    checked_ = innermost_ = step(nest.opener).variable;
+    std::vector<std::string> all;
+    for (std::uint32_t at = nest.opener + 1; at < nest.end; ++at) {
+      if (step(at).kind == Step::Kind::branch) at = step(at).target - 1;
+      if (!is_work(step(at)) || goes_round(step(at))) continue;
+      std::ranges::copy(leaves(step(at), true), std::back_inserter(all));
+    }
+    std::ranges::sort(all);
+    const auto [first, last] = std::ranges::unique(all);
+    all.erase(first, last);
+    if (!all.empty()) line("if ({}) {{ {} }}", fmt::join(all, " || "), otherwise);
+  }
+
+  /// The text that leaves the function before a step.
+  [[nodiscard]] std::string leave(std::uint32_t at) const {
+    std::string result;
+    for (std::uint32_t v = root_; v <= innermost_open_; ++v)
+      result += fmt::format("variables[{0}] = v{0}; limits[{0}] = h{0}; ", v);
+    return fmt::format("{}next = {}u; goto out;", result, at);
+  }
+
+  void body(Nest nest) {
+    const auto outer = innermost_open_;
+    innermost_open_ = step(nest.opener).variable;
+    const bool innermost = is_innermost(nest);
+    std::uint32_t branches = 0;
+    for (std::uint32_t at = nest.opener + 1; at < nest.end; ++at) {
+      const Step& one = step(at);
+      if (one.kind == Step::Kind::loop) {
+        loop(nest_at(at));
+        at = one.target - 1;
+      } else if (one.kind == Step::Kind::branch) {
+        line("if ({}) {{", condition(one));
+        ++branches;
+      } else if (one.kind == Step::Kind::skip) {
+        line("}}");
+        --branches;
+      } else {
+        if (!innermost || branches > 0 || goes_round(one)) {
+          const auto outside = leaves(one, false);
+          if (!outside.empty()) line("if ({}) {{ {} }}", fmt::join(outside, " || "), leave(at));
+        }
+        compute(one);
+      }
+    }
+    innermost_open_ = outer;
+  }
+
+  void loop(Nest nest) {
+    const Step& one = step(nest.opener);
+    const auto v = one.variable;
+    line("{{ i64 v{0} = {1}; const i64 h{0} = {2};", v, limit(one.lower, true), limit(one.upper, false));
+    line("if (v{0} <= h{0}) {{", v);
+    line("if (v{0} < -{1} || h{0} > {1}) {{ {2} }}", v, variable_limit, leave(nest.opener));
+    if (is_innermost(nest)) {
+      line("const i64 l{0} = v{0} + (h{0} - v{0}) / {1} * {1};", v, one.step);
+      check_inside(nest, leave(nest.opener));
+      line("done += (h{0} - v{0}) / {1} + 1;", v, one.step);
+    }
+    line("for (; v{0} <= h{0}; v{0} += {1}) {{", v, one.step);
+    body(nest);
+    line("}} }} }}");
+    innermost_ = no_variable;
+  }
+
+  [[nodiscard]] std::string limit(Range range, bool lower) const {
+    std::string result;
+    for (std::uint32_t n = 0; n < range.count; ++n) {
+      const Limit& one = code_.limits[range.first + n];
+      auto term = text(one.numerator);
+      if (one.divisor != 1)
+        term = fmt::format("{}({}, {}LL)", lower ? "ceiling" : "flooring", term, one.divisor);
+      result = n == 0 ? term : fmt::format("{}({}, {})", lower ? "most" : "least", result, term);
+    }
+    return result;
+  }
+
+  [[nodiscard]] std::string condition(const Step& branch) const {
+    std::string result = "0";
+    for (std::uint32_t c = 0; c < branch.lower.count; ++c) {
+      const Range tests = code_.conjunctions[branch.lower.first + c];
+      result += " || (1";
+      for (std::uint32_t t = 0; t < tests.count; ++t) {
+        const Test& test = code_.tests[tests.first + t];
+        const auto form = text(test.form);
+        switch (test.kind) {
+          case program::Condition::Kind::non_negative: result += fmt::format(" && {} >= 0", form); break;
+          case program::Condition::Kind::zero: result += fmt::format(" && {} == 0", form); break;
+          case program::Condition::Kind::divisible:
+            result += fmt::format(" && {} % {}LL == 0", form, test.modulus);
+            break;
+        }
+      }
+      result += ")";
+    }
+    return result;
+  }
+
+  void compute(const Step& one) {
+    switch (one.kind) {
+      case Step::Kind::load: return line("{} = {};", place(one.access), element(one));
+      case Step::Kind::store: return line("{} = {};", element(one), place(one.access));
+      case Step::Kind::move:
+        return line("{} = {};", place(one.access), value(code_.sources[one.operands.first], one.dtype));
+      default: break;
+    }
+    std::string operands;
+    for (std::uint32_t n = 0; n < one.operands.count; ++n) {
+      const auto dtype = operators::operand_dtype(one.op, n, one.dtype);
+      operands += fmt::format("const {} {} = {}; ", c_type(dtype), "abc"[n],
+                              value(code_.sources[one.operands.first + n], dtype));
+    }
+    line("{{ {}{} = {}; }}", operands, place(one.access), *c_expression(one.op, one.dtype));
+  }
+
+  static constexpr std::uint32_t no_variable = 0xffffffffU;
+  const Code& code_;
+  const std::vector<TensorAccess>& tensors_;
+  Nest nest_;
+  std::uint32_t root_;
+  std::vector<Use> uses_;
+  std::vector<Region> regions_;
+  std::string text_;
+  std::uint32_t innermost_open_ = 0;  ///< Variable of the innermost loop around what is written.
+  std::uint32_t innermost_ = no_variable, checked_ = no_variable;  ///< That of a loop that holds no other.
+};
+
+/// Loops in each other at most, the outermost counted.
+std::uint32_t depth_of(const Code& code, std::uint32_t opener) {
+  std::uint32_t open = 0, most = 0;
+  for (std::uint32_t at = opener; at < code.steps[opener].target; ++at) {
+    if (code.steps[at].kind == Step::Kind::loop) most = std::max(most, ++open);
+    if (code.steps[at].kind == Step::Kind::repeat) --open;
+  }
+  return most;
+}
+
+}  // namespace
+
+LoopSource source_of_loops(const PeArray& array, const std::vector<TensorAccess>& tensors) {
+  LoopSource result;
+  result.text = prologue;
+  for (const Code& code : array.codes()) {
+    for (std::uint32_t at = 0; at < code.steps.size(); ++at) {
+      const Step& one = code.steps[at];
+      if (one.kind != Step::Kind::loop || one.target - at > most_steps || depth_of(code, at) > most_depth)
+        continue;
+      const auto text = LoopWriter(code, tensors, {at, one.target - 1}).write(result.loops.size());
+      if (!text) continue;
+      result.text += *text;
+      result.loops.push_back({code.index, at});
+      at = one.target - 1;
+    }
+  }
+  return result;
+}
+
+}  // namespace cyclotron::runtime
