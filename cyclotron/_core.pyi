@@ -717,6 +717,9 @@ def bounds(
 def compile(system: System, schedule: Schedule | None, machine: Machine) -> Compiled:
     """Compile recurrences to a verified program."""
 
+def compile_loops(program: Program, arrays: Sequence[NDArray[Any]], loops: tuple[str, str]) -> int:
+    """Compile the loops of a run at once; return how many there are, 0 where the compiler fails."""
+
 def dependences(system: System) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The statements of the loop nest that spells a system, and their dependences."""
 
@@ -792,11 +795,14 @@ def run_local(
     arrays: Sequence[NDArray[Any]],
     *,
     threads: int = 0,
+    loops: tuple[str, str] = ("", ""),
+    seconds_to_look: float = 0.0005,
     progress: Callable[[float], bool] | None = None,
 ) -> tuple[list[int], int]:
     """
     Run on threads of this process; outputs are written into their arrays.
 
+    `loops` are the command that compiles those that take long, and the folder that keeps them; empty: none.
     Returns the iterations left out of each loop that may end early, and the exceptions of IEEE 754 that
     arithmetic raised, as NumPy numbers them.
     """

@@ -1,6 +1,7 @@
 """Compiled programs on disk, for the next process: ``cy.cache.info()``, ``cy.cache.clear()``.
 
-Beside them is what the mappings took that `cyclotron.map` compiled.
+Beside them is what the mappings took that `cyclotron.map` compiled, and the machine code of loops that took
+long on ``local``.
 
 An entry is found by all that a compilation depends on: the equations with their places in the text, the
 schedule, the machine, and the compiler itself. Tracing is never left out, so that what a kernel's text
@@ -45,6 +46,7 @@ __dir__ = __all__.copy
 
 _MAGIC = b"cyclotron program cache 1\n"
 _SUFFIX = ".program"
+_SUFFIXES = (_SUFFIX, ".loops")  # of machine code (src/runtime/engine/loops)
 _DEFAULT_BYTES = 256 << 20
 _LEFT_BEHIND_SECONDS = 3600.0  # a file that a killed process was writing
 
@@ -121,7 +123,7 @@ class ProgramCache:
             for path in self.folder.iterdir():
                 with contextlib.suppress(OSError):  # another process has removed it
                     status = path.stat()
-                    if path.suffix == _SUFFIX:
+                    if path.suffix in _SUFFIXES:
                         found.append((status.st_mtime, status.st_size, path))
                     elif path.name.startswith(".") and status.st_mtime < time.time() - _LEFT_BEHIND_SECONDS:
                         path.unlink()
@@ -163,6 +165,12 @@ def programs() -> ProgramCache | None:
     return _cache(os.environ.get("CYCLOTRON_CACHE_DIR"), os.environ.get("CYCLOTRON_CACHE_BYTES", ""))
 
 
+def folder() -> str:
+    """Return the folder of this process's environment; empty where the cache is off."""
+    cache = programs()
+    return "" if cache is None else str(cache.folder)
+
+
 def info() -> dict[str, Any]:
     """Return where compiled programs are kept, and what became of this process's compilations.
 
@@ -182,7 +190,7 @@ def info() -> dict[str, Any]:
     cache = programs()
     entries = [] if cache is None else cache.entries()
     return {
-        "folder": None if cache is None else str(cache.folder),
+        "folder": folder() or None,
         "entries": len(entries),
         "bytes": sum(size for _, size, _ in entries),
         "limit": 0 if cache is None else cache.limit,

@@ -49,6 +49,8 @@ _SECONDS_A_CYCLE = 1e-9  # of an operation on scalars, in vectors
 _SECONDS_A_COPY = 3e-9  # of a scalar of an input, into the memory of a PE
 # Operations of one PE from which on another order of its loops is compiled, and an array of workers is.
 _LONG, _VERY_LONG = 100_000, 100_000_000
+# That an array of workers takes to be found, for each instruction of one PE's program.
+_SECONDS_AN_INSTRUCTION = 5e-3
 # An array of so few PEs runs as it is: to compile again takes longer than a run gains.
 _FEW_PES = 64
 # Operations from which on tiles are worth to be looked for: one PE takes some hundredths of a second then.
@@ -127,7 +129,8 @@ class Placements(Generic[_Program]):
             order = self._vector_order()
             ordered = None if order is None else self._attempt(order, unlimited(None))
             alone = alone if ordered is None else ordered
-        if workers.count == 1 or seconds < _VERY_LONG * _SECONDS_A_CYCLE:
+        search = 0 if alone is None else alone.core.classes[0].instructions * _SECONDS_AN_INSTRUCTION
+        if workers.count == 1 or seconds < max(_VERY_LONG * _SECONDS_A_CYCLE, search):
             return alone
         machine = dataclasses.replace(_UNLIMITED, grid=(workers.count,))
         array = self._attempt(None, machine)
@@ -168,13 +171,14 @@ class Placements(Generic[_Program]):
         return self._attempt(Schedule(), unlimited(None))
 
     def _seconds(self, workers: Workers) -> float:
-        """The time of one PE for the kernel on scalars: 0 in tiles; of operations where it has no order."""
+        """The time of one PE for the kernel on scalars: 0 in tiles; of operations where that is all."""
         if workers not in self._times:
-            if alone := self._alone:
-                self._times[workers] = 0.0 if _has_tiles(alone) else _simulated(alone, workers)
-            else:
+            alone = self._alone
+            seconds = math.inf if alone is None else 0.0 if _has_tiles(alone) else _simulated(alone, workers)
+            if seconds == math.inf:
                 all_of = _core.operations_by_place(self.recurrences.core, unlimited(None).to_core(), [])
-                self._times[workers] = sum(int(o["cycles"] * o["counts"]) for o in all_of) * _SECONDS_A_CYCLE
+                seconds = sum(int(o["cycles"] * o["counts"]) for o in all_of) * _SECONDS_A_CYCLE
+            self._times[workers] = seconds
         return self._times[workers]
 
     def _attempt(self, schedule: Schedule | None, machine: Machine) -> _Program | None:

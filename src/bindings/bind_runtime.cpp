@@ -1,4 +1,4 @@
-// `_core.simulate` and `run_local`: a program and its arrays in, numbers and measurements out.
+// `_core.simulate`: a program and its arrays in, numbers and measurements out.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
@@ -9,6 +9,7 @@
 #include "bindings.hpp"
 #include "events.hpp"
 #include "interruptible.hpp"
+#include "runs.hpp"
 #include "typed.hpp"
 
 namespace py = pybind11;
@@ -52,21 +53,6 @@ py::list memory_ports(const Timing& timing) {
                            "stores"_a = port.stores, "words_loaded"_a = port.words_loaded,
                            "words_stored"_a = port.words_stored, "busy_cycles"_a = port.busy_cycles));
   }
-  return result;
-}
-
-/// Iterations that loops left out, by exit plan.
-std::vector<std::int64_t> skipped(const program::Program& program,
-                                  const std::vector<program::ExitOutcome>& outcomes) {
-  std::vector<std::int64_t> result;
-  for (std::size_t e = 0; e < outcomes.size(); ++e)
-    result.push_back(program::skipped_iterations(program.exit_plans[e], outcomes[e]));
-  return result;
-}
-
-std::vector<py::object> owners_of(const program::Program& program, const std::vector<py::array>& arrays) {
-  std::vector<py::object> result{arrays.begin(), arrays.end()};
-  result.push_back(owner_of(program));
   return result;
 }
 
@@ -115,22 +101,6 @@ Dict simulate(const program::Program& program, const std::vector<py::array>& arr
       "raised"_a = raised);
 }
 
-std::pair<std::vector<std::int64_t>, int> run_local(const program::Program& program,
-                                                    const std::vector<py::array>& arrays, int threads,
-                                                    const std::string& compiler, double seconds_to_look,
-                                                    const ProgressCallback& progress) {
-  const auto views = to_views(program, arrays);
-  const runtime::LoopSettings loops{.compiler = compiler, .seconds_to_look = seconds_to_look};
-  const auto [outcomes, raised] = interruptibly(
-      owners_of(program, arrays),
-      [&program, views, threads, loops](const auto& call) {
-        return runtime::with_raised_flags(
-            [&] { return runtime::run_local(program, views, threads, call, loops); });
-      },
-      progress);
-  return {skipped(program, outcomes), raised};
-}
-
 }  // namespace
 
 void bind_runtime(py::module_& module) {
@@ -141,20 +111,6 @@ void bind_runtime(py::module_& module) {
              py::arg("resident") = std::vector<std::size_t>{}, py::arg("most_work") = 0,
              py::arg("progress") = py::none(),
              "Run on the cycle-accurate simulator; outputs are written into their arrays.");
-  module.def(
-      "run_local", &run_local, py::arg("program"), py::arg("arrays"), py::kw_only(), py::arg("threads") = 0,
-      py::arg("compiler") = "", py::arg("seconds_to_look") = runtime::LoopSettings{}.seconds_to_look,
-      py::arg("progress") = py::none(),
-      "Run on threads of this process; outputs are written into their arrays.\n\n"
-      "Returns the iterations left out of each loop that may end early, and the exceptions of IEEE 754 that\n"
-      "arithmetic raised, as NumPy numbers them.");
-  module.def(
-      "compile_loops",
-      [](const program::Program& program, const std::vector<py::array>& arrays, const std::string& compiler) {
-        return runtime::compile_loops(program, to_views(program, arrays), compiler);
-      },
-      py::arg("program"), py::arg("arrays"), py::arg("compiler"),
-      "Compile the loops of a run at once; return how many there are, 0 where the compiler fails.");
   module.def("blas_version", &runtime::blas_version, "The BLAS and how it was configured.");
 }
 

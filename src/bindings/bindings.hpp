@@ -19,6 +19,7 @@ void bind_work(pybind11::module_& module);
 void bind_proof(pybind11::module_& module);
 void bind_counters(pybind11::module_& module);
 void bind_runtime(pybind11::module_& module);
+void bind_local(pybind11::module_& module);
 void bind_resident(pybind11::module_& module);
 void bind_prediction(pybind11::module_& module);
 

@@ -18,6 +18,7 @@ PYBIND11_MODULE(_core, module) {
   cyclotron::bindings::bind_proof(module);
   cyclotron::bindings::bind_counters(module);
   cyclotron::bindings::bind_runtime(module);
+  cyclotron::bindings::bind_local(module);
   cyclotron::bindings::bind_resident(module);
   cyclotron::bindings::bind_prediction(module);
 }

@@ -55,10 +55,10 @@ std::vector<program::ExitOutcome> run_local(const program::Program& program, con
   return *std::move(outcomes);
 }
 
-std::size_t compile_loops(const program::Program& program, const Arrays& arrays, const std::string& compiler) {
+std::size_t compile_loops(const program::Program& program, const Arrays& arrays, const LoopSettings& loops) {
   program::verify(program);
   const PeArray array(program, false);
-  return compile_loops_of(array, access_tensors(program, arrays, true), compiler);
+  return compile_loops_of(array, access_tensors(program, arrays, true), loops);
 }
 
 }  // namespace cyclotron::runtime

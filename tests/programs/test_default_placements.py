@@ -54,8 +54,9 @@ def pes(program):
 @pytest.fixture
 def always_an_array(monkeypatch: pytest.MonkeyPatch) -> None:
     """However small the kernel is, an array of workers is taken where there is one."""
-    for name, value in {"_LONG": 0, "_VERY_LONG": 0, "_GAIN": 1e9, "_FEW_PES": 0}.items():
-        monkeypatch.setattr(defaults, name, value)
+    for name in ("_LONG", "_VERY_LONG", "_FEW_PES", "_SECONDS_AN_INSTRUCTION"):
+        monkeypatch.setattr(defaults, name, 0)
+    monkeypatch.setattr(defaults, "_GAIN", 1e9)
 
 
 def same_bits(result, expected):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron import _core
+from cyclotron import _core, cache
 from cyclotron.compiler.defaults import Workers
 from cyclotron.compiler.program import Program
 from cyclotron.runtime.backend import Backend, Execution, Options, arrays_of, empty_outputs
@@ -28,9 +28,9 @@ def workers(options: Options, inputs: Sequence[Any]) -> Workers:
 def execute(program: Program, arrays: list[NDArray[Any]], options: Options) -> Execution:
     """Run a program on threads, which share its PEs and write its outputs."""
     with progress_bar(f"running {program.kernel_name}") as progress:
-        compiler = os.environ.get("CYCLOTRON_CC", "cc")
+        loops = os.environ.get("CYCLOTRON_CC", "cc"), cache.folder()
         skipped, raised = _core.run_local(
-            program.core, arrays, threads=options.threads, compiler=compiler, progress=progress
+            program.core, arrays, threads=options.threads, loops=loops, progress=progress
         )
     return Execution({}, skipped=skipped, raised=raised)
 

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,7 +29,7 @@ namespace {
 /// A library of loops on its way from the source to functions. The compiler is a process of its own.
 class LoopLibrary {
  public:
-  enum class State : std::uint8_t { waiting, compiling, ready, failed };
+  enum class State : std::uint8_t { unknown, waiting, compiling, ready, failed };
 
   LoopLibrary() = default;
   /// The library stays loaded: a run may still be in it.
@@ -42,9 +43,18 @@ class LoopLibrary {
   LoopLibrary(const LoopLibrary&) = delete;
   LoopLibrary& operator=(const LoopLibrary&) = delete;
 
+  /// Takes the library that an earlier process has left for the same source.
+  void find(const LoopSource& source, const LoopSettings& settings) {
+    state = State::waiting;
+    loops_ = source.loops.size();
+    kept_ = kept_file(source.text, settings);
+    std::error_code ignored;
+    if (!kept_.empty() && is_own(kept_) && load(kept_))
+      std::filesystem::last_write_time(kept_, std::filesystem::file_time_type::clock::now(), ignored);
+  }
+
   void start(const LoopSource& source, const std::string& compiler) {
     state = State::failed;
-    loops_ = source.loops.size();
     std::error_code error;
     auto pattern = (std::filesystem::temp_directory_path(error) / "cyclotron-loops-XXXXXX").string();
     if (error || mkdtemp(pattern.data()) == nullptr) return;
@@ -57,26 +67,70 @@ class LoopLibrary {
   void look(bool waits) {
     if (state != State::compiling || !wait_for(waits ? 0 : WNOHANG)) return;
     state = State::failed;
-    if (void* const library = dlopen((folder_ / "loops.so").c_str(), RTLD_NOW | RTLD_LOCAL)) {
-      for (std::size_t n = 0; n < loops_; ++n)
-        functions.push_back(reinterpret_cast<LoopFunction>(dlsym(library, fmt::format("loop_{}", n).c_str())));
-      const bool all = std::find(functions.begin(), functions.end(), nullptr) == functions.end();
-      if (all) state = State::ready;
-    }
+    if (load(folder_ / "loops.so")) keep();
     remove_folder();
   }
 
-  State state = State::waiting;
+  State state = State::unknown;
   double seconds = 0;  ///< That runs took.
   std::vector<LoopFunction> functions;
 
  private:
+  /// A name for the source, the compiler and this processor, by two hashes; none where nothing tells which processor it is.
+  static std::filesystem::path kept_file(const std::string& source, const LoopSettings& settings) {
+    std::ifstream processors("/proc/cpuinfo");
+    std::string own, line;
+    while (own.size() < 1 << 14 && std::getline(processors, line) && !line.empty()) {
+      if (line.starts_with("model") || line.starts_with("flags") || line.starts_with("Features")) own += line;
+    }
+    if (settings.folder.empty() || own.empty()) return {};
+    std::array<std::uint64_t, 2> hashes{0xcbf29ce484222325U, 0x9e3779b97f4a7c15U};
+    for (const std::string* const part :
+         std::array{&source, &settings.compiler, static_cast<const std::string*>(&own)}) {
+      for (auto& hash : hashes) {
+        for (const char letter : *part) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+        hash ^= hash >> 29U;
+      }
+    }
+    return std::filesystem::path(settings.folder) / fmt::format("{:016x}{:016x}.loops", hashes[0], hashes[1]);
+  }
+
+  /// Nobody else may have written it.
+  static bool is_own(const std::filesystem::path& file) {
+    struct stat status{};
+    return stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+           (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  }
+
+  bool load(const std::filesystem::path& file) {
+    void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return false;
+    functions.clear();
+    for (std::size_t n = 0; n < loops_; ++n)
+      functions.push_back(reinterpret_cast<LoopFunction>(dlsym(library, fmt::format("loop_{}", n).c_str())));
+    if (std::ranges::find(functions, nullptr) == functions.end()) state = State::ready;
+    return state == State::ready;
+  }
+
+  /// Whole or not at all: the file gets its name when it is written. A disk that is full keeps nothing.
+  void keep() const {
+    if (kept_.empty()) return;
+    std::error_code error;
+    std::filesystem::create_directories(kept_.parent_path(), error);
+    const auto written = kept_.parent_path() / fmt::format(".{}-{}", kept_.stem().string(), getpid());
+    const auto own = std::filesystem::perms::owner_all;
+    std::filesystem::copy_file(folder_ / "loops.so", written, error);
+    if (!error) std::filesystem::permissions(written, own, error);
+    if (!error) std::filesystem::rename(written, kept_, error);
+    if (error) std::filesystem::remove(written, error);
+  }
+
   /// With no input and no output, and out of the reach of the terminal's interrupts.
   bool spawn(const std::string& compiler) {
     const std::string source = folder_ / "loops.c", result = folder_ / "loops.so";
     const std::array<const char*, 11> arguments{
-        compiler.c_str(), "-O3",     "-march=native", "-ffp-contract=off", "-fno-math-errno", "-w", "-shared",
-        "-fPIC",          "-o",      result.c_str(),  source.c_str()};
+        compiler.c_str(), "-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-w", "-shared",
+        "-fPIC",          "-o",  result.c_str(),  source.c_str()};
     std::vector<char*> words;
     for (const char* const argument : arguments) words.push_back(const_cast<char*>(argument));
     words.push_back(nullptr);
@@ -109,7 +163,8 @@ class LoopLibrary {
   }
 
   std::size_t loops_ = 0;
-  std::filesystem::path folder_;
+  std::filesystem::path folder_;  ///< Of this compilation.
+  std::filesystem::path kept_;    ///< The file for later processes.
   pid_t process_ = -1;
 };
 
@@ -169,7 +224,9 @@ void LoopCompilation::poll() {
     if (done_) return;
   }
   LoopLibraries::of_process().with(source_.text, [&](LoopLibrary& library) {
-    if (library.state == LoopLibrary::State::waiting && library.seconds + taken >= settings_.seconds_to_compile)
+    if (library.state == LoopLibrary::State::unknown) library.find(source_, settings_);
+    if (library.state == LoopLibrary::State::waiting &&
+        library.seconds + taken >= settings_.seconds_to_compile)
       library.start(source_, settings_.compiler);
     library.look(false);
     if (library.state == LoopLibrary::State::ready) put_in_place(library.functions);
@@ -191,11 +248,12 @@ void LoopCompilation::put_in_place(const std::vector<LoopFunction>& found) {
 }
 
 std::size_t compile_loops_of(const PeArray& array, const std::vector<TensorAccess>& tensors,
-                             const std::string& compiler) {
+                             const LoopSettings& settings) {
   const auto source = source_of_loops(array, tensors);
   if (source.loops.empty()) return 0;
   return LoopLibraries::of_process().with(source.text, [&](LoopLibrary& library) -> std::size_t {
-    if (library.state == LoopLibrary::State::waiting) library.start(source, compiler);
+    if (library.state == LoopLibrary::State::unknown) library.find(source, settings);
+    if (library.state == LoopLibrary::State::waiting) library.start(source, settings.compiler);
     library.look(true);
     return library.state == LoopLibrary::State::ready ? source.loops.size() : 0;
   });

@@ -42,6 +42,6 @@ class LoopCompilation {
 
 /// Compiles the loops of a run at once, and returns how many there are; 0 where the compiler fails.
 [[nodiscard]] std::size_t compile_loops_of(const PeArray& array, const std::vector<TensorAccess>& tensors,
-                                           const std::string& compiler);
+                                           const LoopSettings& settings);
 
 }  // namespace cyclotron::runtime

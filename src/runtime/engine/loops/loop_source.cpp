@@ -58,8 +58,10 @@ class LoopWriter {
   std::optional<std::string> write(std::size_t number) {
     if (!add_uses() || !find_regions()) return std::nullopt;
     const auto& root = code_.steps[nest_.opener];
-    line("u32 loop_{}(char* restrict M, char* const* T, i64* variables, i64* limits, i64 budget, i64* work) {{",
-         number);
+    line(
+        "u32 loop_{}(char* restrict M, char* const* T, i64* variables, i64* limits, i64 budget, i64* work) "
+        "{{",
+        number);
     for (std::uint32_t v = 0; v <= root_; ++v) line("i64 v{0} = variables[{0}];", v);
     line("i64 h{0} = limits[{0}], done = 0; u32 next;", root_);
     for (std::uint32_t v = 0; v <= root_; ++v)
@@ -109,7 +111,9 @@ class LoopWriter {
 
   [[nodiscard]] bool is_small(const Form& form) const {
     const auto terms = std::span(code_.terms).subspan(form.first, form.count);
-    const auto below = [](std::int64_t number, std::int64_t limit) { return -limit < number && number < limit; };
+    const auto below = [](std::int64_t number, std::int64_t limit) {
+      return -limit < number && number < limit;
+    };
     return form.count <= most_terms && below(form.constant, std::int64_t{1} << 59) &&
            std::ranges::all_of(terms, [&](const Term& t) { return below(t.coefficient, coefficient_limit); });
   }
@@ -124,7 +128,8 @@ class LoopWriter {
     if (c_type(dtype).empty() || !at.scalar || !is_small(at.index)) return false;
     if (at.wrap != SlotAccess::no_wrap) {
       const Wrapped& wrap = code_.wraps[at.wrap];
-      if (!is_small(wrap.form) || wrap.modulus >= coefficient_limit || std::abs(wrap.stride) >= coefficient_limit)
+      if (!is_small(wrap.form) || wrap.modulus >= coefficient_limit ||
+          std::abs(wrap.stride) >= coefficient_limit)
         return false;
     }
     uses_.push_back({&at, dtype, writes});
@@ -244,7 +249,8 @@ class LoopWriter {
     std::map<std::uint32_t, DType> used;
     for (std::uint32_t at = nest_.opener; at < nest_.end; ++at) {
       const auto kind = step(at).kind;
-      if (kind == Step::Kind::load || kind == Step::Kind::store) used.emplace(step(at).tensor, step(at).dtype);
+      if (kind == Step::Kind::load || kind == Step::Kind::store)
+        used.emplace(step(at).tensor, step(at).dtype);
     }
     for (const auto& [tensor, dtype] : used)
       line("{0}* restrict const T{1} = ({0}*)T[{1}];", c_type(dtype), tensor);
@@ -264,7 +270,8 @@ class LoopWriter {
     auto result = text(access.index, last);
     if (access.wrap == SlotAccess::no_wrap) return result;
     const Wrapped& wrap = code_.wraps[access.wrap];
-    return fmt::format("({} + {}LL * modulo({}, {}))", result, wrap.stride, text(wrap.form, last), wrap.modulus);
+    return fmt::format("({} + {}LL * modulo({}, {}))", result, wrap.stride, text(wrap.form, last),
+                       wrap.modulus);
   }
 
   [[nodiscard]] std::string place(std::uint32_t number) const {
@@ -291,7 +298,8 @@ class LoopWriter {
   }
 
   [[nodiscard]] bool goes_round(const SlotAccess& access) const {
-    return access.wrap != SlotAccess::no_wrap && coefficient(code_, code_.wraps[access.wrap].form, innermost_) != 0;
+    return access.wrap != SlotAccess::no_wrap &&
+           coefficient(code_, code_.wraps[access.wrap].form, innermost_) != 0;
   }
 
   /// The conditions under which a step leaves a slot or a tensor, at the variables and, of an innermost loop, at the last
@@ -328,10 +336,9 @@ class LoopWriter {
   [[nodiscard]] bool goes_round(const Step& one) const {
     if (goes_round(code_.accesses[one.access])) return true;
     if (one.kind == Step::Kind::load || one.kind == Step::Kind::store) return false;
-    return std::ranges::any_of(std::span(code_.sources).subspan(one.operands.first, one.operands.count),
-                               [&](const Source& source) {
-                                 return !source.constant && goes_round(code_.accesses[source.index]);
-                               });
+    return std::ranges::any_of(
+        std::span(code_.sources).subspan(one.operands.first, one.operands.count),
+        [&](const Source& source) { return !source.constant && goes_round(code_.accesses[source.index]); });
   }
 
   static bool is_work(const Step& one) {

@@ -34,7 +34,8 @@ std::optional<std::string_view> of_integers(Op op, bool is_long) {
     case Op::subtract: return is_long ? "(i64)((u64)a - (u64)b)" : "(int)((u32)a - (u32)b)";
     case Op::multiply: return is_long ? "(i64)((u64)a * (u64)b)" : "(int)((u32)a * (u32)b)";
     case Op::negative: return is_long ? "(i64)(0 - (u64)a)" : "(int)(0 - (u32)a)";
-    case Op::multiply_add: return is_long ? "(i64)((u64)a + (u64)b * (u64)c)" : "(int)((u32)a + (u32)b * (u32)c)";
+    case Op::multiply_add:
+      return is_long ? "(i64)((u64)a + (u64)b * (u64)c)" : "(int)((u32)a + (u32)b * (u32)c)";
     case Op::multiply_subtract:
       return is_long ? "(i64)((u64)a - (u64)b * (u64)c)" : "(int)((u32)a - (u32)b * (u32)c)";
     case Op::maximum: return "a >= b ? a : b";

@@ -221,7 +221,7 @@ std::vector<program::ExitOutcome> run_local(const program::Program& program, con
                                             const LoopSettings& loops = {});
 
 /// Compiles the loops of a run of the program on these arrays at once; how many, 0 where there are none or the compiler fails.
-std::size_t compile_loops(const program::Program& program, const Arrays& arrays, const std::string& compiler);
+std::size_t compile_loops(const program::Program& program, const Arrays& arrays, const LoopSettings& loops);
 
 /// The BLAS's own configuration string, for `show_config`.
 [[nodiscard]] std::string blas_version();
