@@ -46,7 +46,6 @@ __dir__ = __all__.copy
 
 _MAGIC = b"cyclotron program cache 1\n"
 _SUFFIX = ".program"
-_SUFFIXES = (_SUFFIX, ".loops")  # of machine code (src/runtime/engine/loops)
 _DEFAULT_BYTES = 256 << 20
 _LEFT_BEHIND_SECONDS = 3600.0  # a file that a killed process was writing
 
@@ -123,7 +122,7 @@ class ProgramCache:
             for path in self.folder.iterdir():
                 with contextlib.suppress(OSError):  # another process has removed it
                     status = path.stat()
-                    if path.suffix in _SUFFIXES:
+                    if path.suffix in (_SUFFIX, ".loops"):
                         found.append((status.st_mtime, status.st_size, path))
                     elif path.name.startswith(".") and status.st_mtime < time.time() - _LEFT_BEHIND_SECONDS:
                         path.unlink()
@@ -165,12 +164,6 @@ def programs() -> ProgramCache | None:
     return _cache(os.environ.get("CYCLOTRON_CACHE_DIR"), os.environ.get("CYCLOTRON_CACHE_BYTES", ""))
 
 
-def folder() -> str:
-    """Return the folder of this process's environment; empty where the cache is off."""
-    cache = programs()
-    return "" if cache is None else str(cache.folder)
-
-
 def info() -> dict[str, Any]:
     """Return where compiled programs are kept, and what became of this process's compilations.
 
@@ -190,7 +183,7 @@ def info() -> dict[str, Any]:
     cache = programs()
     entries = [] if cache is None else cache.entries()
     return {
-        "folder": folder() or None,
+        "folder": None if cache is None else str(cache.folder),
         "entries": len(entries),
         "bytes": sum(size for _, size, _ in entries),
         "limit": 0 if cache is None else cache.limit,

@@ -100,9 +100,8 @@ def compile_on(kernel: Kernel, values: tuple[Any, ...], workers: Workers, in_til
     cache = cache_of(kernel) if traced is not None else KernelCache()
     known = cache.placements.get(traced)
     placements = known or _placements(kernel, _traced(kernel, values, cache, traced), cache, traced)
-    program = _in_tiles(kernel, cache, traced, workers, placements) if in_tiles else None
-    if program is None:
-        program = placements.on(workers)
+    tiled = _in_tiles(kernel, cache, traced, workers, placements) if in_tiles else None
+    program = tiled or placements.on(workers)
     if program is None:
         return compile_kernel(kernel, values, None, None)
     tile = None if program.blocking is None else program.blocking.tiles

@@ -126,9 +126,8 @@ class Placements(Generic[_Program]):
         if alone is not None:
             if seconds < _LONG * _SECONDS_A_CYCLE:
                 return alone
-            order = self._vector_order()
-            ordered = None if order is None else self._attempt(order, unlimited(None))
-            alone = alone if ordered is None else ordered
+            if order := self._vector_order():
+                alone = self._attempt(order, unlimited(None)) or alone
         search = 0 if alone is None else alone.core.classes[0].instructions * _SECONDS_AN_INSTRUCTION
         if workers.count == 1 or seconds < max(_VERY_LONG * _SECONDS_A_CYCLE, search):
             return alone

@@ -95,7 +95,7 @@ class ScaleSimFold:
 
 
 @dataclass(frozen=True)
-class ScaleSimLayer:
+class ScaleSimLayer(Layer):
     """One product on the array.
 
     Attributes
@@ -113,10 +113,6 @@ class ScaleSimLayer:
         (``"os"``, ``"ws"``), or the filters and the inputs, both transposed (``"is"``).
     """
 
-    name: str
-    M: int
-    N: int
-    K: int
     dataflow: Dataflow
     array: tuple[int, int]
     fold_cycles: int

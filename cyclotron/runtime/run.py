@@ -178,8 +178,7 @@ def _run(
         given = {name: value for name, value in vars(options).items() if value is not getattr(Options, name)}
         kernel = weakref.ref(program.kernel)
         tile = None if program.blocking is None else program.blocking.tiles
-        case = (kernel, program.arguments, program.schedule, program.machine, chosen.name, given, tile)
-        note(Case(*case))
+        note(Case(kernel, program.arguments, program.schedule, program.machine, chosen.name, given, tile))
     if steps is not None:
         options = replace(options, steps=_checked_steps(program, steps, chosen, options))
     started = time.perf_counter()

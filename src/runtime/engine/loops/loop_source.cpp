@@ -42,11 +42,23 @@ struct Use {
   bool writes = false;
 };
 
-/// Bytes of slots that share some: one scalar, which is a variable of the function, or an array.
+/// Bytes of slots that share some: an array of one dtype, or scalars alone.
 struct Region {
   std::int64_t first = 0, end = 0;
   DType dtype = DType::float64;
-  bool scalar = true, written = false;
+  bool scalars = true, uniform = true;
+};
+
+/// A variable of the function for a scalar in memory. Of those that share bytes, as dtypes that never live together do, the
+/// one that was written last is put back at the end.
+struct Local {
+  std::int64_t address = 0;
+  DType dtype = DType::float64;
+  bool written = false;
+  std::vector<std::size_t> others;
+  [[nodiscard]] std::int64_t end() const {
+    return address + static_cast<std::int64_t>(operators::size_bytes(dtype));
+  }
 };
 
 class LoopWriter {
@@ -87,10 +99,7 @@ class LoopWriter {
     line("variables[{0}] = v{0};", root_);
     line("next = h{0} - v{0} < {1} ? {2} : {3};", root_, root.step, root.target, nest_.end);
     line("out:;");
-    for (std::size_t r = 0; r < regions_.size(); ++r) {
-      if (regions_[r].scalar && regions_[r].written)
-        line("*({}*)(M + {}) = s{};", c_type(regions_[r].dtype), regions_[r].first, r);
-    }
+    put_back();
     line("*work = done; return next; }}");
     return std::move(text_);
   }
@@ -215,21 +224,38 @@ class LoopWriter {
     return true;
   }
 
-  /// False where bytes are numbers of several dtypes.
+  [[nodiscard]] static bool is_single(const SlotAccess& access) {
+    return access.count == 1 && access.index.count == 0 && access.index.constant == 0 &&
+           access.wrap == SlotAccess::no_wrap;
+  }
+
+  /// False where bytes of an array are numbers of several dtypes.
   bool find_regions() {
     std::ranges::sort(uses_, {}, [](const Use& use) { return use.access->address; });
     for (const auto& [access, dtype, writes] : uses_) {
-      const auto end = access->address + access->count * access->stride;
       if (regions_.empty() || access->address >= regions_.back().end)
-        regions_.push_back({access->address, end, dtype, true, false});
+        regions_.push_back({access->address, access->address, dtype});
       Region& region = regions_.back();
-      const auto width = static_cast<std::int64_t>(operators::size_bytes(region.dtype));
-      if (region.dtype != dtype || (access->address - region.first) % width != 0) return false;
-      region.end = std::max(region.end, end);
-      region.written = region.written || writes;
-      region.scalar = region.end - region.first == width && region.scalar;
+      region.end = std::max(region.end, access->address + access->count * access->stride);
+      region.scalars = region.scalars && is_single(*access);
+      region.uniform =
+          region.uniform && region.dtype == dtype && (access->address - region.first) % access->stride == 0;
     }
-    return true;
+    for (const auto& [access, dtype, writes] : uses_) {
+      if (!regions_[region_of(*access)].scalars) continue;
+      const auto known = local_of(*access, dtype);
+      if (known == locals_.size()) locals_.push_back({access->address, dtype, false, {}});
+      locals_[known].written = locals_[known].written || writes;
+    }
+    for (auto& one : locals_) {
+      for (std::size_t other = 0; other < locals_.size(); ++other) {
+        const Local& that = locals_[other];
+        if (&that != &one && that.written && that.address < one.end() && one.address < that.end())
+          one.others.push_back(other);
+      }
+    }
+    return std::ranges::all_of(regions_,
+                               [](const Region& region) { return region.scalars || region.uniform; });
   }
 
   [[nodiscard]] std::size_t region_of(const SlotAccess& access) const {
@@ -237,14 +263,30 @@ class LoopWriter {
     return static_cast<std::size_t>(after - regions_.begin()) - 1;
   }
 
+  /// The number of the variable; that of the next one where there is none.
+  [[nodiscard]] std::size_t local_of(const SlotAccess& access, DType dtype) const {
+    const auto found = std::ranges::find_if(
+        locals_, [&](const Local& local) { return local.address == access.address && local.dtype == dtype; });
+    return static_cast<std::size_t>(found - locals_.begin());
+  }
+
+  void put_back() {
+    for (std::size_t n = 0; n < locals_.size(); ++n) {
+      const auto& [address, dtype, written, others] = locals_[n];
+      if (!written) continue;
+      if (!others.empty()) line("if (w{})", n);
+      line("*({}*)(M + {}) = s{};", c_type(dtype), address, n);
+    }
+  }
+
   void declare() {
+    for (std::size_t n = 0; n < locals_.size(); ++n) {
+      line("{0} s{1} = *({0}*)(M + {2});", c_type(locals_[n].dtype), n, locals_[n].address);
+      if (locals_[n].written && !locals_[n].others.empty()) line("int w{} = 0;", n);
+    }
     for (std::size_t r = 0; r < regions_.size(); ++r) {
-      const auto type = c_type(regions_[r].dtype);
-      if (regions_[r].scalar) {
-        line("{0} s{1} = *({0}*)(M + {2});", type, r, regions_[r].first);
-      } else {
-        line("{0}* restrict const R{1} = ({0}*)(M + {2});", type, r, regions_[r].first);
-      }
+      if (!regions_[r].scalars)
+        line("{0}* restrict const R{1} = ({0}*)(M + {2});", c_type(regions_[r].dtype), r, regions_[r].first);
     }
     std::map<std::uint32_t, DType> used;
     for (std::uint32_t at = nest_.opener; at < nest_.end; ++at) {
@@ -274,10 +316,10 @@ class LoopWriter {
                        wrap.modulus);
   }
 
-  [[nodiscard]] std::string place(std::uint32_t number) const {
+  [[nodiscard]] std::string place(std::uint32_t number, DType dtype) const {
     const SlotAccess& access = code_.accesses[number];
     const auto r = region_of(access);
-    if (regions_[r].scalar) return fmt::format("s{}", r);
+    if (regions_[r].scalars) return fmt::format("s{}", local_of(access, dtype));
     const auto before = (access.address - regions_[r].first) / access.stride;
     return fmt::format("R{}[{} + {}]", r, before, index(access));
   }
@@ -294,7 +336,7 @@ class LoopWriter {
   [[nodiscard]] std::string value(const Source& source, DType dtype) const {
     if (source.form) return fmt::format("({}){}", c_type(dtype), text(code_.forms[source.index]));
     if (source.constant) return c_constant(dtype, code_.constants[source.index].bytes.data());
-    return place(source.index);
+    return place(source.index, dtype);
   }
 
   [[nodiscard]] bool goes_round(const SlotAccess& access) const {
@@ -448,20 +490,27 @@ class LoopWriter {
   }
 
   void compute(const Step& one) {
-    switch (one.kind) {
-      case Step::Kind::load: return line("{} = {};", place(one.access), element(one));
-      case Step::Kind::store: return line("{} = {};", element(one), place(one.access));
-      case Step::Kind::move:
-        return line("{} = {};", place(one.access), value(code_.sources[one.operands.first], one.dtype));
-      default: break;
+    if (one.kind == Step::Kind::store) return line("{} = {};", element(one), place(one.access, one.dtype));
+    const auto dtype =
+        one.kind == Step::Kind::compute ? operators::result_dtype(one.op, one.dtype) : one.dtype;
+    const auto to = place(one.access, dtype);
+    if (one.kind == Step::Kind::load) {
+      line("{} = {};", to, element(one));
+    } else if (one.kind == Step::Kind::move) {
+      line("{} = {};", to, value(code_.sources[one.operands.first], dtype));
+    } else {
+      std::string operands;
+      for (std::uint32_t n = 0; n < one.operands.count; ++n) {
+        const auto type = operators::operand_dtype(one.op, n, one.dtype);
+        operands += fmt::format("const {} {} = {}; ", c_type(type), "abc"[n],
+                                value(code_.sources[one.operands.first + n], type));
+      }
+      line("{{ {}{} = {}; }}", operands, to, *c_expression(one.op, one.dtype));
     }
-    std::string operands;
-    for (std::uint32_t n = 0; n < one.operands.count; ++n) {
-      const auto dtype = operators::operand_dtype(one.op, n, one.dtype);
-      operands += fmt::format("const {} {} = {}; ", c_type(dtype), "abc"[n],
-                              value(code_.sources[one.operands.first + n], dtype));
-    }
-    line("{{ {}{} = {}; }}", operands, place(one.access), *c_expression(one.op, one.dtype));
+    const auto local = local_of(code_.accesses[one.access], dtype);
+    if (local == locals_.size() || locals_[local].others.empty()) return;
+    line("w{} = 1;", local);
+    for (const auto other : locals_[local].others) line("w{} = 0;", other);
   }
 
   static constexpr std::uint32_t no_variable = 0xffffffffU;
@@ -471,6 +520,7 @@ class LoopWriter {
   std::uint32_t root_;
   std::vector<Use> uses_;
   std::vector<Region> regions_;
+  std::vector<Local> locals_;
   std::string text_;
   std::uint32_t innermost_open_ = 0;  ///< Variable of the innermost loop around what is written.
   std::uint32_t innermost_ = no_variable, checked_ = no_variable;  ///< That of a loop that holds no other.
