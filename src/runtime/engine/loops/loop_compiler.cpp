@@ -34,6 +34,7 @@ class LoopLibrary {
   LoopLibrary() = default;
   /// The library stays loaded: a run may still be in it.
   ~LoopLibrary() {
+    if (!is_of_this_process()) return;
     if (state == State::compiling) {
       kill(process_, SIGKILL);
       wait_for(0);
@@ -55,6 +56,7 @@ class LoopLibrary {
 
   void start(const LoopSource& source, const std::string& compiler) {
     state = State::failed;
+    owner_ = getpid();
     std::error_code error;
     auto pattern = (std::filesystem::temp_directory_path(error) / "cyclotron-loops-XXXXXX").string();
     if (error || mkdtemp(pattern.data()) == nullptr) return;
@@ -65,6 +67,7 @@ class LoopLibrary {
 
   /// Goes on where the compiler is done; waits for it if asked to.
   void look(bool waits) {
+    if (state == State::compiling && !is_of_this_process()) state = State::failed;
     if (state != State::compiling || !wait_for(waits ? 0 : WNOHANG)) return;
     state = State::failed;
     if (load(folder_ / "loops.so")) keep();
@@ -76,6 +79,9 @@ class LoopLibrary {
   std::vector<LoopFunction> functions;
 
  private:
+  /// False where a fork has it from its parent, whose the compiler is.
+  [[nodiscard]] bool is_of_this_process() const { return owner_ == getpid(); }
+
   /// A name for the source, the compiler and this processor, by two hashes; none where nothing tells which processor it is.
   static std::filesystem::path kept_file(const std::string& source, const LoopSettings& settings) {
     std::ifstream processors("/proc/cpuinfo");
@@ -165,7 +171,7 @@ class LoopLibrary {
   std::size_t loops_ = 0;
   std::filesystem::path folder_;  ///< Of this compilation.
   std::filesystem::path kept_;    ///< The file for later processes.
-  pid_t process_ = -1;
+  pid_t process_ = -1, owner_ = -1;
 };
 
 /// Those of this process, by their text.
@@ -225,8 +231,10 @@ void LoopCompilation::poll() {
   }
   LoopLibraries::of_process().with(source_.text, [&](LoopLibrary& library) {
     if (library.state == LoopLibrary::State::unknown) library.find(source_, settings_);
-    if (library.state == LoopLibrary::State::waiting &&
-        library.seconds + taken >= settings_.seconds_to_compile)
+    // A compiler takes some ten times as long.
+    const double least =
+        std::max(settings_.seconds_to_compile, 1e-6 * static_cast<double>(source_.text.size()));
+    if (library.state == LoopLibrary::State::waiting && library.seconds + taken >= least)
       library.start(source_, settings_.compiler);
     library.look(false);
     if (library.state == LoopLibrary::State::ready) put_in_place(library.functions);

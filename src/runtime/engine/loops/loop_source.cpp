@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -81,14 +82,8 @@ class LoopWriter {
     line("if (h{0} < -{1} || h{0} > {1}) return {2}u;", root_, variable_limit, loop_declined);
     declare();
     if (is_innermost(nest_)) {
-      line("const i64 e = least(h{0}, v{0} + most(budget, 1) * {1});", root_, root.step);
-      line("const i64 l{0} = v{0} + (e - v{0}) / {1} * {1};", root_, root.step);
-      check_inside(nest_, fmt::format("return {}u;", loop_declined));
-      line("done = (e - v{0}) / {1} + 1;", root_, root.step);
-      line("for (; v{0} <= e; v{0} += {1}) {{", root_, root.step);
-      innermost_ = root_;
-      body(nest_);
-      line("}}");
+      run_around(nest_, fmt::format("least(h{0}, v{0} + most(budget, 1) * {1})", root_, root.step),
+                 fmt::format("return {}u;", loop_declined));
       line("v{0} -= {1};", root_, root.step);
     } else {
       line("for (;; v{0} += {1}) {{", root_, root.step);
@@ -311,9 +306,11 @@ class LoopWriter {
   [[nodiscard]] std::string index(const SlotAccess& access, std::string_view last = {}) const {
     auto result = text(access.index, last);
     if (access.wrap == SlotAccess::no_wrap) return result;
-    const Wrapped& wrap = code_.wraps[access.wrap];
-    return fmt::format("({} + {}LL * modulo({}, {}))", result, wrap.stride, text(wrap.form, last),
-                       wrap.modulus);
+    const auto& [form, modulus, stride] = code_.wraps[access.wrap];
+    const auto by = goes_round(access);
+    if (by == 0) return fmt::format("({} + {}LL * modulo({}, {}))", result, stride, text(form), modulus);
+    return fmt::format("({0} + {1}LL * (m{2} + {3}LL * ({4}{5} - q{5})))", result, stride, access.wrap, by,
+                       last.empty() ? "v" : last, innermost_);
   }
 
   [[nodiscard]] std::string place(std::uint32_t number, DType dtype) const {
@@ -339,9 +336,11 @@ class LoopWriter {
     return place(source.index, dtype);
   }
 
-  [[nodiscard]] bool goes_round(const SlotAccess& access) const {
-    return access.wrap != SlotAccess::no_wrap &&
-           coefficient(code_, code_.wraps[access.wrap].form, innermost_) != 0;
+  /// Places that an iteration of the innermost loop goes on in a circular buffer; 0 where it stays.
+  [[nodiscard]] std::int64_t goes_round(const SlotAccess& access) const {
+    return access.wrap == SlotAccess::no_wrap || innermost_ == no_variable
+               ? 0
+               : coefficient(code_, code_.wraps[access.wrap].form, innermost_);
   }
 
   /// The conditions under which a step leaves a slot or a tensor, at the variables and, of an innermost loop, at the last
@@ -375,12 +374,46 @@ class LoopWriter {
     return result;
   }
 
-  [[nodiscard]] bool goes_round(const Step& one) const {
-    if (goes_round(code_.accesses[one.access])) return true;
-    if (one.kind == Step::Kind::load || one.kind == Step::Kind::store) return false;
-    return std::ranges::any_of(
-        std::span(code_.sources).subspan(one.operands.first, one.operands.count),
-        [&](const Source& source) { return !source.constant && goes_round(code_.accesses[source.index]); });
+  template <class Use>
+  void each_access(Nest nest, Use use) const {
+    for (std::uint32_t at = nest.opener + 1; at < nest.end; ++at) {
+      const Step& one = step(at);
+      if (!is_work(one)) continue;
+      use(code_.accesses[one.access]);
+      if (one.kind == Step::Kind::load || one.kind == Step::Kind::store) continue;
+      for (const Source& source : std::span(code_.sources).subspan(one.operands.first, one.operands.count)) {
+        if (!source.constant) use(code_.accesses[source.index]);
+      }
+    }
+  }
+
+  /// Runs an innermost loop from its variable's value on, up to `end` or to where an element goes round its circular buffer.
+  void run_around(Nest nest, const std::string& end, const std::string& otherwise) {
+    const Step& one = step(nest.opener);
+    const auto v = one.variable;
+    checked_ = innermost_ = v;
+    std::map<std::uint32_t, std::string> rounds;  // By wrap, iterations until its element goes round.
+    each_access(nest, [&](const SlotAccess& access) {
+      const auto by = goes_round(access) * one.step;
+      if (by == 0) return;
+      const auto w = access.wrap;
+      const auto modulus = code_.wraps[w].modulus;
+      rounds[w] = by >= modulus || -by >= modulus ? "1"
+                  : by > 0                        ? fmt::format("({} - m{}) / {} + 1", modulus - 1, w, by)
+                                                  : fmt::format("m{} / {} + 1", w, -by);
+    });
+    line("const i64 q{0} = v{0};", v);
+    std::string last = end;
+    for (const auto& [w, trips] : rounds) {
+      line("const i64 m{} = modulo({}, {});", w, text(code_.wraps[w].form), code_.wraps[w].modulus);
+      last = fmt::format("least({}, v{} + {}LL * ({} - 1))", last, v, one.step, trips);
+    }
+    line("const i64 e{0} = {1}, l{0} = v{0} + (e{0} - v{0}) / {2} * {2};", v, last, one.step);
+    check_inside(nest, otherwise);
+    line("done += (e{0} - v{0}) / {1} + 1;", v, one.step);
+    line("for (; v{0} <= e{0}; v{0} += {1}) {{", v, one.step);
+    body(nest);
+    line("}}");
   }
 
   static bool is_work(const Step& one) {
@@ -388,14 +421,12 @@ class LoopWriter {
            one.kind == Step::Kind::compute;
   }
 
-  /// Before an innermost loop: whether its steps stay inside in all iterations, those in branches and circular buffers
-  /// excepted.
+  /// Before an innermost loop: whether its steps stay inside in all iterations, those in branches excepted.
   void check_inside(Nest nest, const std::string& otherwise) {
-    checked_ = innermost_ = step(nest.opener).variable;
     std::vector<std::string> all;
     for (std::uint32_t at = nest.opener + 1; at < nest.end; ++at) {
       if (step(at).kind == Step::Kind::branch) at = step(at).target - 1;
-      if (!is_work(step(at)) || goes_round(step(at))) continue;
+      if (!is_work(step(at))) continue;
       std::ranges::copy(leaves(step(at), true), std::back_inserter(all));
     }
     std::ranges::sort(all);
@@ -429,7 +460,7 @@ class LoopWriter {
         line("}}");
         --branches;
       } else {
-        if (!innermost || branches > 0 || goes_round(one)) {
+        if (!innermost || branches > 0) {
           const auto outside = leaves(one, false);
           if (!outside.empty()) line("if ({}) {{ {} }}", fmt::join(outside, " || "), leave(at));
         }
@@ -443,16 +474,18 @@ class LoopWriter {
     const Step& one = step(nest.opener);
     const auto v = one.variable;
     line("{{ i64 v{0} = {1}; const i64 h{0} = {2};", v, limit(one.lower, true), limit(one.upper, false));
-    line("if (v{0} <= h{0}) {{", v);
     line("if (v{0} < -{1} || h{0} > {1}) {{ {2} }}", v, variable_limit, leave(nest.opener));
+    line("while (v{0} <= h{0}) {{", v);
     if (is_innermost(nest)) {
-      line("const i64 l{0} = v{0} + (h{0} - v{0}) / {1} * {1};", v, one.step);
-      check_inside(nest, leave(nest.opener));
-      line("done += (h{0} - v{0}) / {1} + 1;", v, one.step);
+      const auto outer = std::exchange(innermost_open_, v);
+      const auto otherwise = leave(nest.opener + 1);
+      innermost_open_ = outer;
+      run_around(nest, fmt::format("h{}", v), otherwise);
+    } else {
+      body(nest);
+      line("v{} += {};", v, one.step);
     }
-    line("for (; v{0} <= h{0}; v{0} += {1}) {{", v, one.step);
-    body(nest);
-    line("}} }} }}");
+    line("}} }}");
     innermost_ = no_variable;
   }
 
