@@ -1,6 +1,6 @@
 """The C++ core of Cyclotron."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Annotated, Any, ClassVar
 
 import numpy
@@ -839,6 +839,9 @@ def unassigned(
 
 def values_along(system: System, space: Sequence[str]) -> list[tuple[int, int, bool] | None]:
     """The first value of each form, how many there are, and if a reduction's result may lie beyond."""
+
+def vector_order(system: System, sums: Set[str]) -> list[str]:
+    """The order of loops whose innermost one runs in vectors; empty where the text's is as good."""
 
 def verify_machine(machine: Machine) -> None:
     """Raise ShapeError where programs cannot be compiled for the machine."""

@@ -195,15 +195,12 @@ class Placements(Generic[_Program]):
         return names, [name for name in names if name in sums]
 
     def _vector_order(self) -> Schedule | None:
-        """An order of loops whose innermost has no sum, so that its iterations run in vectors.
+        """An order of loops whose innermost has elements that are apart, so that it runs in vectors.
 
         Terms are added in the same order for each element; sums of several elements take turns.
         """
-        names, sums = self._indices()
-        free = [name for name in names if name not in sums]
-        if not free or names[-1] not in sums:
-            return None
-        return Schedule().time(*(name for name in names if name != free[-1]), free[-1])
+        order = _core.vector_order(self.recurrences.core, set(self._indices()[1]))
+        return Schedule().time(*order) if order else None
 
     def _array_order(self, space: tuple[str, ...], inputs: set[str]) -> Schedule:
         """A row of workers that load inputs for themselves; the elements of each are the innermost loop."""

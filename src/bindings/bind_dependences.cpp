@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include <cyclotron/recurrence/dependences.hpp>
+#include <cyclotron/schedule/vector_order.hpp>
 
 #include "bindings.hpp"
 #include "interruptible.hpp"
@@ -59,6 +60,16 @@ void bind_dependences(py::module_& module) {
         return py::make_tuple(statements, between);
       },
       py::arg("system"), "The statements of the loop nest that spells a system, and their dependences.");
+  module.def(
+      "vector_order",
+      [](const System& system, const std::set<std::string>& sums) {
+        return interruptibly({}, [system, sums](const auto&) {
+          const poly::Analysis analysis(system.kernel);
+          return schedule::vector_order(system, sums);
+        });
+      },
+      py::arg("system"), py::arg("sums"),
+      "The order of loops whose innermost one runs in vectors; empty where the text's is as good.");
   module.def(
       "schedule_tree",
       [](const System& system) {

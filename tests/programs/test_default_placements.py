@@ -301,3 +301,25 @@ def test_workers_that_share_inputs_send_no_messages():
     assert program.grid == (2,)
     assert program.channel_flows == []
     assert program.schedule.time_indices[0] == "k"
+
+
+@cy.kernel
+def least_sums(A, B):
+    C = cy.full((A.shape[0], B.shape[1]), cy.inf)
+    for i in range(A.shape[0]):
+        for j in range(B.shape[1]):
+            for k in range(A.shape[1]):
+                C[i, j] = min(C[i, j], A[i, k] + B[k, j])
+    return C
+
+
+def test_values_that_go_on_take_turns():
+    """The innermost loop is one of elements, whatever their values are computed from in turn."""
+    A, B = random(50, 60), random(60, 70)
+    result = cy.run(least_sums, A, B)
+    assert result.program.grid == (1,)
+    assert result.program.schedule.time_indices == ("i", "k", "j")
+    np.testing.assert_array_equal(result.output, (A[:, :, None] + B[None]).min(axis=1))
+    same_bits(result, cy.run(least_sums, A, B, backend="sim"))
+    D = random(64, 64)  # each step reads all of the one before it: the text's order is as good
+    assert cy.run(shortest_paths, D).program.schedule.time_indices[-1] == "j"
