@@ -23,6 +23,9 @@ os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
 # What is compiled is compiled: nothing comes from an earlier run, nor is left for a later one.
 os.environ.setdefault("CYCLOTRON_CACHE_DIR", "")
 
+# Compilers of loops would take the cores of other tests; `programs/test_compiled_loops.py` asks for them.
+os.environ.setdefault("CYCLOTRON_CC", "")
+
 # A shell that starts the tests in the background has them ignore Ctrl-C, which some of them send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
