@@ -205,7 +205,12 @@ LoopCompilation::LoopCompilation(PeArray& array, const std::vector<TensorAccess>
       tensors_(tensors),
       settings_(settings),
       started_(std::chrono::steady_clock::now()),
+      first_look_(settings.seconds_to_look),
       done_(settings.compiler.empty()) {
+  // To write a source takes about a microsecond a step.
+  constexpr double steps_a_look = 256;
+  for (const Code& code : array.codes())
+    first_look_ += settings.seconds_to_look * static_cast<double>(code.steps.size()) / steps_a_look;
   poll();
 }
 
@@ -222,7 +227,7 @@ double LoopCompilation::seconds() const {
 void LoopCompilation::poll() {
   if (done_) return;
   const double taken = seconds();
-  if (taken < settings_.seconds_to_look) return;
+  if (taken < first_look_) return;
   if (!has_source_) {
     source_ = source_of_loops(array_, tensors_);
     has_source_ = true;
