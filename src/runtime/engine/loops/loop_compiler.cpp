@@ -197,6 +197,9 @@ class LoopLibraries {
   std::map<std::string, std::unique_ptr<LoopLibrary>> libraries_;
 };
 
+/// A compiler takes a hundred times as long, and a turn of a PE some microseconds.
+constexpr double seconds_between_looks = 2e-3;
+
 }  // namespace
 
 LoopCompilation::LoopCompilation(PeArray& array, const std::vector<TensorAccess>& tensors,
@@ -205,12 +208,12 @@ LoopCompilation::LoopCompilation(PeArray& array, const std::vector<TensorAccess>
       tensors_(tensors),
       settings_(settings),
       started_(std::chrono::steady_clock::now()),
-      first_look_(settings.seconds_to_look),
+      next_look_(settings.seconds_to_look),
       done_(settings.compiler.empty()) {
   // To write a source takes about a microsecond a step.
   constexpr double steps_a_look = 256;
   for (const Code& code : array.codes())
-    first_look_ += settings.seconds_to_look * static_cast<double>(code.steps.size()) / steps_a_look;
+    next_look_ += settings.seconds_to_look * static_cast<double>(code.steps.size()) / steps_a_look;
   poll();
 }
 
@@ -227,7 +230,8 @@ double LoopCompilation::seconds() const {
 void LoopCompilation::poll() {
   if (done_) return;
   const double taken = seconds();
-  if (taken < first_look_) return;
+  if (taken < next_look_) return;
+  next_look_ = taken + seconds_between_looks;
   if (!has_source_) {
     source_ = source_of_loops(array_, tensors_);
     has_source_ = true;

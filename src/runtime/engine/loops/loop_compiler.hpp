@@ -35,7 +35,7 @@ class LoopCompilation {
   const std::vector<TensorAccess>& tensors_;
   LoopSettings settings_;
   std::chrono::steady_clock::time_point started_;
-  double first_look_ = 0;
+  double next_look_ = 0;
   LoopSource source_;
   CompiledLoops loops_;
   bool has_source_ = false, done_ = false;
