@@ -134,9 +134,19 @@ class LoopLibrary {
   /// With no input and no output, and out of the reach of the terminal's interrupts.
   bool spawn(const std::string& compiler) {
     const std::string source = folder_ / "loops.c", result = folder_ / "loops.so";
-    const std::array<const char*, 11> arguments{
-        compiler.c_str(), "-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-w", "-shared",
-        "-fPIC",          "-o",  result.c_str(),  source.c_str()};
+    // Memory holds numbers of several dtypes at the same place, one after the other.
+    const std::array<const char*, 12> arguments{compiler.c_str(),
+                                                "-O3",
+                                                "-march=native",
+                                                "-ffp-contract=off",
+                                                "-fno-math-errno",
+                                                "-fno-strict-aliasing",
+                                                "-w",
+                                                "-shared",
+                                                "-fPIC",
+                                                "-o",
+                                                result.c_str(),
+                                                source.c_str()};
     std::vector<char*> words;
     for (const char* const argument : arguments) words.push_back(const_cast<char*>(argument));
     words.push_back(nullptr);
