@@ -35,19 +35,26 @@ Found search_in_order(const Reordered& system, const machine::Machine& machine,
   Found taken{on_grid.run(), no_time};
   taken.time = on_grid.time();
   if (!has_rows || at_once) return taken;
-  // What takes one row is searched on the grid again, with more effort.
-  const auto array =
-      taken.compiled && is_costly(system) && on_grid.is_narrow(on_grid.taken()) ? Array::either : Array::line;
-  PlacementSearch on_rows(system, machine, array, descending, std::min(taken.time, to_beat), log);
-  if (array == Array::either) on_rows.go_on_from(on_grid);
-  const auto promise = on_rows.promise();
+  const bool narrow = taken.compiled && on_grid.is_narrow(on_grid.taken());
   const auto wanted = taken.compiled ? on_grid.expected() : no_time;
-  if (!promise || *promise * much_faster >= wanted) return taken;
-  Found other{on_rows.run(), no_time};
-  other.time = on_rows.time();
-  auto found = faster(std::move(taken), std::move(other));
-  if (found.compiled && found.time == on_grid.time() && !found.compiled->warning)
-    found.compiled->warning = on_rows.warning(on_grid.taken());
+  auto found = std::move(taken);
+  const auto search = [&](Array array) {
+    PlacementSearch others(system, machine, array, descending, std::min(found.time, to_beat), log);
+    if (array == Array::either) others.go_on_from(on_grid);
+    const auto promise = others.promise();
+    if (!promise || *promise * much_faster >= wanted) return;
+    Found other{array == Array::either ? others.run_in_brief() : others.run(), no_time};
+    other.time = others.time();
+    found = faster(std::move(found), std::move(other));
+    if (!found.compiled || found.time != on_grid.time()) return;
+    auto& warning = found.compiled->warning;
+    if (!warning || (array == Array::either && is_of_unknown(*warning)))
+      warning = others.warning(on_grid.taken());
+  };
+  if (!narrow || !is_costly(system)) search(Array::line);
+  // Where nothing but one row is known, the grid is searched again, with more effort for each placement.
+  if (narrow && found.time == on_grid.time() && (is_costly(system) || on_grid.lacked_effort()))
+    search(Array::either);
   return found;
 }
 

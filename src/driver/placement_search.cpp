@@ -163,10 +163,15 @@ void PlacementSearch::go_on_from(const PlacementSearch& other) {
   unreachable_ = other.unreachable_;
   unroutable_ = other.unroutable_;
   lacked_ = other.lacked_;
+  estimate_to_beat_ = other.taken().placement.cycles;
 }
 
 bool PlacementSearch::is_narrow(const Choice& taken) const {
   return taken.wide < std::min<std::ptrdiff_t>(wide(machine_.grid), 2);
+}
+
+bool PlacementSearch::lacked_effort() const {
+  return std::ranges::any_of(lacked_, [&](const Lacked& one) { return is_open(one); });
 }
 
 double PlacementSearch::expected() const {
@@ -264,8 +269,8 @@ void PlacementSearch::try_defaults() {
 }
 
 double PlacementSearch::time_to_beat() const {
-  if (!choices_.empty()) return best_time(choices_);
-  return std::get<std::set<std::string>>(plain_).empty() ? to_beat_ : no_time;
+  if (!choices_.empty()) return best_time(choices_) / worth_trying;
+  return std::get<std::set<std::string>>(plain_).empty() ? std::max(to_beat_, estimate_to_beat_) : no_time;
 }
 
 void PlacementSearch::try_best_first() {
@@ -287,7 +292,7 @@ void PlacementSearch::try_best_first() {
     });
     auto attempt = *best;
     open.erase(best);
-    if (left < attempt.operations || attempt.cycles * worth_trying >= time_to_beat()) continue;
+    if (left < attempt.operations || attempt.cycles >= time_to_beat()) continue;
     const auto& [placement, routed, operations, cycles] = attempt;
     if (!is_promising(placement) || is_part_refused(placement, routed) ||
         is_found(placement.schedule.space_indices))
@@ -618,7 +623,7 @@ bool PlacementSearch::try_long() {
   };
   auto told = lacked_ | std::views::filter(is_told);
   const auto best = std::ranges::min_element(told, {}, [&](const Lacked& lacked) {
-    return std::pair(is_in_brief() && !lacked.placement.schedule.is_serpentine, hope(lacked.placement));
+    return std::pair(to_beat_ < no_time && !lacked.placement.schedule.is_serpentine, hope(lacked.placement));
   });
   if (is_very_long_ || best == told.end()) return false;
   const auto worth = on_one_pe ? worth_seconds : cost_ < long_kernel ? much_faster : far_faster;

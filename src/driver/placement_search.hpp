@@ -49,7 +49,10 @@ class PlacementSearch {
   /// The best; refused where none compiles.
   Expected<Compiled, Refusal> run();
 
-  /// To try nothing again that another search, of the same order of reductions, has refused.
+  /// The same where there is a placement to beat: each that promises more with few operations first, then with more.
+  Expected<Compiled, Refusal> run_in_brief();
+
+  /// To try nothing again that another search, of the same order of reductions, has refused: one that has a choice.
   void go_on_from(const PlacementSearch& other);
 
   /// The placement that was chosen, without its program, and its time.
@@ -58,6 +61,9 @@ class PlacementSearch {
 
   /// On one PE or one row or column of several.
   [[nodiscard]] bool is_narrow(const Choice& taken) const;
+
+  /// True where it is not known of some placement whether that compiles.
+  [[nodiscard]] bool lacked_effort() const;
 
   /// Its time, or its estimate where that is less, as those of others are: but where PEs take turns, which each array lets
   /// them do in another way.
@@ -83,9 +89,6 @@ class PlacementSearch {
 
   /// The factor by which a placement would be faster, by estimates; one far too large promises no more than the time.
   static double times(const Choice& taken, const schedule::Placement& other);
-
-  /// To spend a few seconds more where there is a placement.
-  Expected<Compiled, Refusal> run_in_brief();
 
   [[nodiscard]] bool is_worth_it(double cycles) const;
 
@@ -119,7 +122,8 @@ class PlacementSearch {
     double cycles;  ///< Promised, and more where it costs more to find out.
   };
 
-  /// Of the choices, or without any of what is there; with reductions in another order, estimates do not tell.
+  /// Of the choices, or without any of what is there, or its estimate where others may be as much too large; with reductions in
+  /// another order, estimates do not tell.
   [[nodiscard]] double time_to_beat() const;
 
   /// The placements of a costly kernel, those first that promise the most. One that lacks operations comes again later, with
@@ -252,7 +256,8 @@ class PlacementSearch {
   schedule::Placements placements_;
   Order plain_;  ///< Of reductions, where placements say nothing of them.
   std::size_t cost_;
-  double to_beat_;      ///< Infinite where there is none.
+  double to_beat_;  ///< Infinite where there is none.
+  double estimate_to_beat_ = 0;
   std::size_t budget_;  ///< Candidates to compile, by the size of the system alone.
   std::map<Order, Variant> variants_;
   std::set<Key>

@@ -9,6 +9,8 @@ namespace cyclotron::driver {
 
 namespace {
 
+constexpr auto unknown = "CYC333";
+
 /// `"i", "j"`
 std::string quoted(const std::vector<std::string>& names) {
   std::string result;
@@ -43,10 +45,12 @@ Diagnostic refused_is_faster(const std::string& kernel, std::int64_t pes, const 
   return refusal;
 }
 
+bool is_of_unknown(const Diagnostic& warning) { return warning.code == unknown; }
+
 Diagnostic unknown_may_be_faster(const recurrence::System& system, std::int64_t pes,
                                  const schedule::Schedule& other, double times) {
   return {
-      .code = "CYC333",
+      .code = unknown,
       .span = system.equations.front().span,
       .message =
           fmt::format("{}; {} it may be up to {} times as fast, by an estimate: that is not tried to its "

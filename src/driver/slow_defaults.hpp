@@ -19,6 +19,9 @@ namespace cyclotron::driver {
 [[nodiscard]] Diagnostic unknown_may_be_faster(const recurrence::System& system, std::int64_t pes,
                                                const schedule::Schedule& other, double times);
 
+/// True where a warning is of such a placement.
+[[nodiscard]] bool is_of_unknown(const Diagnostic& warning);
+
 /// That a reduction of the text, over one of these indices, begins with the newest of the values that it needs, and how many
 /// times as fast the kernel would be with the last one first (CYC332).
 [[nodiscard]] Diagnostic newest_comes_first(const recurrence::System& system,
