@@ -41,6 +41,7 @@ Found search_in_order(const Reordered& system, const machine::Machine& machine,
   const auto search = [&](Array array) {
     PlacementSearch others(system, machine, array, descending, std::min(found.time, to_beat), log);
     if (array == Array::either) others.go_on_from(on_grid);
+    if (found.compiled) others.expect(on_grid.largest_estimate());
     const auto promise = others.promise();
     if (!promise || *promise * much_faster >= wanted) return;
     Found other{array == Array::either ? others.run_in_brief() : others.run(), no_time};

@@ -64,6 +64,8 @@ constexpr std::ptrdiff_t most_lacking = 2;
 constexpr unsigned long operations_of_cost = 10'000;
 /// A placement whose estimate is so many times better is tried before the usual default.
 constexpr double far_faster = 2;
+/// One whose PEs take so many times longer than estimated may wait for each other where they need not.
+constexpr double far_slower = 1.3;
 /// One that takes seconds to analyse is tried in the end where its estimate is so many times better than one PE, or than
 /// the best; some tenths of a second where it is `much_faster`, of long kernels where `far_faster`.
 constexpr double worth_seconds = 1.75, many_times = 4;
@@ -163,7 +165,6 @@ void PlacementSearch::go_on_from(const PlacementSearch& other) {
   unreachable_ = other.unreachable_;
   unroutable_ = other.unroutable_;
   lacked_ = other.lacked_;
-  estimate_to_beat_ = other.taken().placement.cycles;
 }
 
 bool PlacementSearch::is_narrow(const Choice& taken) const {
@@ -176,8 +177,17 @@ bool PlacementSearch::lacked_effort() const {
 
 double PlacementSearch::expected() const {
   const auto& placement = taken().placement;
-  return placement.in_turn && time_ > far_faster * placement.cycles ? time_
+  return placement.in_turn && time_ > far_slower * placement.cycles ? time_
                                                                     : std::min(time_, placement.cycles);
+}
+
+double PlacementSearch::largest_estimate() const {
+  double times = 1;
+  for (const auto& choice : choices_) {
+    if (choice.cycles.value_or(0) > 0)
+      times = std::max(times, choice.placement.cycles / static_cast<double>(*choice.cycles));
+  }
+  return time_ * times;
 }
 
 std::optional<double> PlacementSearch::promise() const {
@@ -280,9 +290,13 @@ void PlacementSearch::try_best_first() {
   for (const auto* placements : {&placements_.defaults, &placements_.others}) {
     for (const auto& placement : *placements) {
       if (schedule::is_on_one_pe(placement.schedule)) continue;
-      open.push_back({placement, false, first, placement.cycles});
+      // On a line many iterations follow each other as waves do.
+      const auto promised = [](const schedule::Placement& one) {
+        return one.schedule.is_serpentine ? one.least : one.cycles;
+      };
+      open.push_back({placement, false, first, promised(placement)});
       const auto* other = reordered(placement);
-      if (other != nullptr) open.push_back({*other, false, first, other->cycles});
+      if (other != nullptr) open.push_back({*other, false, first, promised(*other)});
     }
   }
   for (auto left = most_operations_together; !open.empty();) {
@@ -581,18 +595,21 @@ void PlacementSearch::try_swapped() {
 
 void PlacementSearch::try_turned() {
   const poly::EffortLimit limit(most_operations);
-  const auto& best = choices_[best_first(choices_).front()];
-  if (cost_ >= costly_kernel || best.routed || !best.placement.in_turn ||
-      static_cast<double>(best.cycles.value_or(0)) < far_faster * best.placement.cycles)
+  const auto& first = choices_[best_first(choices_).front()];
+  const auto least = (first.placement.in_turn ? far_faster : far_slower) * first.placement.cycles;
+  if (cost_ >= costly_kernel || first.routed || !(first.placement.in_turn || first.placement.is_folded) ||
+      static_cast<double>(first.cycles.value_or(0)) < least)
     return;
-  const auto placement = best.placement;
-  const auto grid = best.compiled.program.grid;
+  auto placement = first.placement;
   for (std::size_t d = 0; d < placement.schedule.space_indices.size(); ++d) {
-    if (grid[d] == 1) continue;
     auto turned = placement;
     auto& index = turned.schedule.space_indices[d];
+    if (index == "0") continue;
     index = fmt::format("-{}", index);
+    const auto before = choices_.size();
     try_order(turned, 1);
+    // Both dimensions may be better the other way.
+    if (choices_.size() > before && best_first(choices_).front() == before) placement = turned;
   }
 }
 
@@ -638,7 +655,7 @@ bool PlacementSearch::try_long() {
   if (gain <= worth || (best->routed && (operations <= most_operations_of_routes || gain < many_times)))
     return false;
   const poly::EffortBudget budget(operations);
-  const auto lacked = *best;
+  const Lacked lacked{best->placement, best->routed};  // others are added
   try_order(lacked.placement, orders(), lacked.routed);
   return !is_open(lacked);
 }
@@ -680,7 +697,7 @@ void PlacementSearch::keep(const schedule::Placement& placement, const Variant& 
 }
 
 bool PlacementSearch::is_promising(const schedule::Placement& placement) const {
-  if (placement.fullest >= to_beat_) return false;
+  if (placement.fullest >= std::max(to_beat_, estimate_to_beat_)) return false;
   // Of costly kernels estimates miss as much on all placements.
   if (has_one_pe_ && placement.pes > 1) {
     const auto estimate = choices_.front().placement.cycles;

@@ -52,7 +52,9 @@ class PlacementSearch {
   /// The same where there is a placement to beat: each that promises more with few operations first, then with more.
   Expected<Compiled, Refusal> run_in_brief();
 
-  /// To try nothing again that another search, of the same order of reductions, has refused: one that has a choice.
+  /// To beat a placement with this estimate: where that is larger than its time, those of others are as well.
+  void expect(double estimate) { estimate_to_beat_ = estimate; }
+  /// To try nothing again that another search, of the same order of reductions, has refused.
   void go_on_from(const PlacementSearch& other);
 
   /// The placement that was chosen, without its program, and its time.
@@ -68,6 +70,9 @@ class PlacementSearch {
   /// Its time, or its estimate where that is less, as those of others are: but where PEs take turns, which each array lets
   /// them do in another way.
   [[nodiscard]] double expected() const;
+
+  /// The estimate that it would have if that were as much too large as the worst of all choices.
+  [[nodiscard]] double largest_estimate() const;
 
   /// The least that any placement promises, if there is any: of its fullest PE, without ways, of which few values go all.
   [[nodiscard]] std::optional<double> promise() const;
