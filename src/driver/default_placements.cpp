@@ -30,9 +30,9 @@ schedule::Placements default_placements(const recurrence::System& system, const 
     auto result = default_placements(system, machine, Array::grid, descending);
     auto on_line = default_placements(system, machine, Array::line, descending);
     std::ranges::move(on_line.defaults, std::back_inserter(result.others));
-    std::ranges::move(on_line.others, std::back_inserter(result.others));
-    std::ranges::move(on_line.reordered, std::back_inserter(result.reordered));
-    std::ranges::move(on_line.in_trees, std::back_inserter(result.in_trees));
+    for (const auto list : {&schedule::Placements::others, &schedule::Placements::reordered,
+                            &schedule::Placements::in_trees, &schedule::Placements::dealt})
+      std::ranges::move(on_line.*list, std::back_inserter(result.*list));
     return result;
   }
   auto result = placements_on(system, machine, array);

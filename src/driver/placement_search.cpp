@@ -311,21 +311,19 @@ void PlacementSearch::try_best_first() {
     if (!is_promising(placement) || is_part_refused(placement, routed) ||
         is_found(placement.schedule.space_indices))
       continue;
+    const bool is_new = !tried_.contains(key(placement, routed));
     const poly::EffortLimit limit(operations);
-    const auto lacking = lacked_.size();
     try_order(placement, routed ? orders_of_routes() : orders(), routed);
-    if (lacked_.size() > lacking) {
+    if (is_open({placement, routed})) {
       left -= operations;
       attempt.operations *= times_more;
       attempt.cycles *= price_of_more;
       open.push_back(std::move(attempt));
       continue;
     }
-    left -= std::min(left, operations / times_more);  // fewer than it might, or none that was tried before
+    if (is_new) left -= std::min(left, operations / times_more);  // fewer than it might have taken
     if (!routed && is_far(placement)) {
-      const bool again = std::ranges::any_of(lacked_, [&](const Lacked& lacked) {
-        return lacked.routed && key(lacked.placement) == key(placement);
-      });
+      const bool again = has_lacked(placement, true);
       open.push_back({placement, true, again ? times_more * first : first, cycles});
     }
   }
@@ -415,18 +413,13 @@ void PlacementSearch::try_routes() {
     const bool usual = key(refused.placement) == key(placements_.defaults.front());
     return std::tuple(!usual, refused.placement.in_turn, refused.placement.cycles);
   });
-  const auto too_long = [&](const schedule::Placement& placement) {
-    return std::ranges::any_of(lacked_, [&](const Lacked& lacked) {
-      return lacked.routed && key(lacked.placement) == key(placement);
-    });
-  };
   const auto lacking = [&] { return std::ranges::count_if(lacked_, &Lacked::routed); };
   for (std::size_t tried = 0, n = 0; n < refused_.size() && tried < most && lacking() < most_lacking; ++n) {
     const auto& [placement, refusal] = refused_[n];
     const bool may_be =
         is_promising(placement) || (cost_ < costly_kernel && !choices_.empty() && is_by_chance(placement));
-    if (!is_far(placement) || tried_.contains(key(placement, true)) || too_long(placement) || !may_be ||
-        is_part_refused(placement, true) ||
+    if (!is_far(placement) || tried_.contains(key(placement, true)) || has_lacked(placement, true) ||
+        !may_be || is_part_refused(placement, true) ||
         (cost_ >= costly_kernel && !choices_.empty() &&
          hope(placement) * (is_very_long_ ? far_faster : much_faster) >= best_time(choices_)))
       continue;
@@ -537,8 +530,10 @@ std::optional<Obstacle> PlacementSearch::try_order(const schedule::Placement& pl
     if (cost_ >= long_kernel && !routed) limits.more_of_far = 0;
     if (routed) limits.way = dataflow::Relays::routed;
     auto compiled = search.run(placement.schedule, limits);
-    if (!compiled && search.lacked_effort()) tried_.erase(key(placement, routed));
-    if (!compiled) note_lack(placement, routed, search);
+    if (!compiled && search.lacked_effort()) {
+      tried_.erase(key(placement, routed));
+      if (!has_lacked(placement, routed)) lacked_.push_back({placement, routed});
+    }
     if (!compiled && (search.is_far() || (cost_ <= small_kernel && search.may_route())))
       far_.insert(key(placement));
     const auto obstacle = compiled ? std::nullopt : std::optional(compiled.error().obstacle());
@@ -626,9 +621,10 @@ bool PlacementSearch::is_open(const Lacked& lacked) const {
   return !tried_.contains(key(lacked.placement, lacked.routed));
 }
 
-void PlacementSearch::note_lack(const schedule::Placement& placement, bool routed,
-                                const CandidateSearch& search) {
-  if (search.lacked_effort()) lacked_.push_back({placement, routed});
+bool PlacementSearch::has_lacked(const schedule::Placement& placement, bool routed) const {
+  return std::ranges::any_of(lacked_, [&](const Lacked& lacked) {
+    return lacked.routed == routed && key(lacked.placement) == key(placement);
+  });
 }
 
 bool PlacementSearch::try_long() {

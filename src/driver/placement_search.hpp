@@ -82,7 +82,7 @@ class PlacementSearch {
   [[nodiscard]] std::optional<Diagnostic> warning(const Choice& taken) const;
 
  private:
-  /// A placement whose analysis took too many operations.
+  /// A placement whose analysis took too many operations; each once.
   struct Lacked {
     schedule::Placement placement;
     bool routed;
@@ -213,8 +213,9 @@ class PlacementSearch {
   /// the values that share it in another order, which estimates do not tell.
   void try_swapped();
 
-  /// The best placement with a dimension the other way, where it takes far longer than its estimate: values that pass PEs
-  /// in turn may then come to their last one sooner, which estimates do not tell.
+  /// The best placement with dimensions the other way, where it takes far longer than its estimate: values that pass PEs in
+  /// turn may then come to their last one sooner, and what PEs wait for may be their neighbour's first element, not its last,
+  /// which estimates do not tell.
   void try_turned();
 
   /// Values dealt out in turn level what differs along an index, and share it among more PEs than blocks of a whole number
@@ -224,10 +225,12 @@ class PlacementSearch {
   /// True where it still is not known whether that compiles.
   [[nodiscard]] bool is_open(const Lacked& lacked) const;
 
-  void note_lack(const schedule::Placement& placement, bool routed, const CandidateSearch& search);
+  /// True where an analysis of it took too many operations, whatever became of it later.
+  [[nodiscard]] bool has_lacked(const schedule::Placement& placement, bool routed) const;
 
   /// The most promising placement whose analysis took too long, with more operations, where its estimate is much better
-  /// than the best time: where that is of one PE, and others promise no more than that, it is worth some seconds.
+  /// than the best time: where that is of one PE, and others promise no more than that, it is worth some seconds. True where
+  /// it is known then whether that compiles.
   bool try_long();
 
   Variant& variant(const schedule::Schedule& schedule);

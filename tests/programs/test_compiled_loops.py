@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_refusals_of_files import edited
 
 import cyclotron as cy
 from cyclotron import _core
@@ -245,6 +246,68 @@ def test_a_run_goes_over_while_it_runs():
     program = cy.run(floyd_warshall_of_arrays, D, threads=1, tile=None).program
     for _ in range(6):
         np.testing.assert_array_equal(run(program, COMPILER)[0][0], shortest(D))
+
+
+@cy.kernel
+def counted_on(x):
+    y = cy.empty_like(x)
+    for i in range(x.shape[0]):
+        y[i] = x[i] + 1
+    return y
+
+
+def test_an_output_in_the_memory_of_an_input():
+    """Each element is what the iteration before has stored, whatever the compiler would do at once."""
+    program = cy.run(counted_on, np.zeros(100), threads=1, tile=None).program
+    for compiler in ("", COMPILER):
+        memory = np.zeros(101)
+        arrays = [memory[:-1], memory[1:]]
+        _core.compile_loops(program.core, arrays, (compiler, ""))
+        _core.run_local(program.core, arrays, threads=1, loops=(compiler, ""), seconds_to_look=0.0)
+        np.testing.assert_array_equal(memory, np.arange(101.0))
+
+
+def changed(change):
+    """The program of `floyd_warshall` from a file whose loops or slots were changed."""
+
+    def change_code(text):
+        (own,) = text["classes"]
+        for one in own["code"]:
+            if one["do"] == "loop" and one["name"] == "j" and one["upper"][0]["form"] == [5]:
+                one["upper"][0]["form"] = [change.get("last", 5)]
+        own["slots"][6]["count"] = change.get("count", 36)
+
+    program = cy.run(floyd_warshall, np.ones((6, 6)), threads=1, tile=None).program
+    return cy.Program(edited(change_code, program))
+
+
+@pytest.mark.parametrize("change", [{"last": 6}, {"last": 1 << 33}, {"count": 35}, {"count": 31}])
+def test_what_leaves_a_tensor_or_a_slot_is_refused_as_ever(change):
+    """The step that does so is the interpreter's, whatever was compiled."""
+    program = changed(change)
+    D = RNG.random((6, 6))
+
+    def refusal(compiler):
+        outputs = empty_outputs(program)
+        arrays = arrays_of(program, {program.tensors[0]["name"]: D}, outputs)
+        if compiler:
+            assert _core.compile_loops(program.core, arrays, (compiler, "")) > 0
+        with pytest.raises(cy.ExecutionError) as refused:
+            _core.run_local(program.core, arrays, threads=1, loops=(compiler, ""), seconds_to_look=0.0)
+        return str(refused.value)
+
+    assert "CYC703" in refusal("")
+    assert refusal(COMPILER) == refusal("")
+
+
+def test_an_unchanged_file_runs():
+    program = changed({})
+    D = RNG.random((6, 6))
+    outputs = empty_outputs(program)
+    arrays = arrays_of(program, {program.tensors[0]["name"]: D}, outputs)
+    assert _core.compile_loops(program.core, arrays, (COMPILER, "")) > 0
+    _core.run_local(program.core, arrays, threads=1, loops=(COMPILER, ""), seconds_to_look=0.0)
+    np.testing.assert_array_equal(next(iter(outputs.values())), shortest(D))
 
 
 def test_long_runs_are_compiled_by_default(monkeypatch, tmp_path):
