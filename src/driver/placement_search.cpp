@@ -73,12 +73,12 @@ constexpr double worth_seconds = 1.75, many_times = 4;
 constexpr unsigned long most_operations = 500'000;
 /// For the analysis of the one that promises the most of those that need more: some tenths of a second.
 constexpr unsigned long most_operations_again = 4'000'000;
-/// In the end of a search in brief, so many of these while they are refused for other reasons.
-constexpr std::size_t most_long_in_brief = 2;
+/// So many of these in the end of a search, while their operations suffice.
+constexpr std::size_t most_long = 2;
 /// On fewer PEs, placements are tried up to this factor of the estimate: it does not see what overlaps.
 constexpr double uncertainty = 1.25;
-/// So many others are tried up to this factor of the best time, as estimates are about as far off: of kernels that are not
-/// costly, whatever was tried before.
+/// So many others are tried up to this factor of the best time, as estimates are about as far off, whatever was tried
+/// before: of kernels that are not costly, and of all in brief.
 constexpr std::size_t most_by_chance = 2;
 constexpr double by_chance = 1.35;
 /// The same operations where reductions of a placement that compiles have another order, which is as legal: some tenths
@@ -151,7 +151,7 @@ Expected<Compiled, Refusal> PlacementSearch::run() {
     try_turned();
     try_reordered();
     if (cost_ < long_kernel) try_dealt();
-    try_long();
+    try_all_long();
   } else {
     try_one_pe();
   }
@@ -176,9 +176,12 @@ bool PlacementSearch::lacked_effort() const {
 }
 
 double PlacementSearch::expected() const {
-  const auto& placement = taken().placement;
-  return placement.in_turn && time_ > far_slower * placement.cycles ? time_
-                                                                    : std::min(time_, placement.cycles);
+  if (!is_slow(taken())) return std::min(time_, taken().placement.cycles);
+  // All estimates of a kernel may be as much too small.
+  auto times = no_time;
+  for (const auto& choice : choices_)
+    times = std::min(times, static_cast<double>(choice.cycles.value_or(0)) / choice.placement.cycles);
+  return time_ / std::max(times, 1.0);
 }
 
 double PlacementSearch::largest_estimate() const {
@@ -227,8 +230,7 @@ Expected<Compiled, Refusal> PlacementSearch::run_in_brief() {
     try_reordered();
     if (cost_ < long_kernel) try_dealt();
   }
-  for (std::size_t n = 0; n < most_long_in_brief && try_long(); ++n) {
-  }
+  try_all_long();
   return choices_.empty() ? first_refusal_.value_or(Refusal{}) : choose();
 }
 
@@ -299,6 +301,7 @@ void PlacementSearch::try_best_first() {
       if (other != nullptr) open.push_back({*other, false, first, promised(*other)});
     }
   }
+  std::size_t chances = most_by_chance;
   for (auto left = most_operations_together; !open.empty();) {
     // Those on a line first: they cost less.
     const auto best = std::ranges::min_element(open, {}, [](const Attempt& attempt) {
@@ -306,7 +309,11 @@ void PlacementSearch::try_best_first() {
     });
     auto attempt = *best;
     open.erase(best);
-    if (left < attempt.operations || attempt.cycles >= time_to_beat()) continue;
+    if (left < attempt.operations) continue;
+    if (attempt.cycles >= time_to_beat()) {
+      if (chances == 0 || attempt.routed || attempt.cycles >= by_chance * time_to_beat()) continue;
+      --chances;
+    }
     const auto& [placement, routed, operations, cycles] = attempt;
     if (!is_promising(placement) || is_part_refused(placement, routed) ||
         is_found(placement.schedule.space_indices))
@@ -468,15 +475,14 @@ void PlacementSearch::try_placement(const schedule::Placement& placement, std::s
   }
   if (choices_.size() > before) return;
   const bool is_late = try_order(placement, most) == Obstacle::late_value;
-  const auto* other = reordered(placement, 1);
   // Joined at each PE's end, and not at the text's, totals may come in time, or let PEs compute at once.
-  const bool is_slow =
-      cost_ < costly_kernel && choices_.size() > before &&
-      static_cast<double>(choices_.back().cycles.value_or(0)) > far_faster * placement.cycles;
-  if ((is_late || is_slow) && other != nullptr && other != first) try_order(*other, std::min(most, orders()));
+  const auto may_gain = [&] {
+    return choices_.size() == before ? is_late : cost_ < costly_kernel && is_slow(choices_.back());
+  };
+  const auto* other = reordered(placement, 1);
+  if (may_gain() && other != nullptr && other != first) try_order(*other, std::min(most, orders()));
   const auto* trees = same_space(placements_.in_trees, placement);
-  if (is_late && choices_.size() == before && cost_ < costly_kernel && trees != nullptr)
-    try_order(*trees, std::min(most, orders()));
+  if (may_gain() && cost_ < costly_kernel && trees != nullptr) try_order(*trees, std::min(most, orders()));
 }
 
 Order PlacementSearch::order(const schedule::Schedule& schedule) {
@@ -584,8 +590,7 @@ void PlacementSearch::try_swapped() {
   auto& space = swapped.schedule.space_indices;
   std::swap(space[0], space[1]);
   try_order(swapped, 1, best.routed);
-  // It promises no more than the best, which it is like.
-  std::erase_if(lacked_, [&](const Lacked& lacked) { return key(lacked.placement) == key(swapped); });
+  forget_lack(swapped);
 }
 
 void PlacementSearch::try_turned() {
@@ -603,6 +608,7 @@ void PlacementSearch::try_turned() {
     index = fmt::format("-{}", index);
     const auto before = choices_.size();
     try_order(turned, 1);
+    forget_lack(turned);
     // Both dimensions may be better the other way.
     if (choices_.size() > before && best_first(choices_).front() == before) placement = turned;
   }
@@ -627,10 +633,20 @@ bool PlacementSearch::has_lacked(const schedule::Placement& placement, bool rout
   });
 }
 
+void PlacementSearch::forget_lack(const schedule::Placement& placement) {
+  std::erase_if(lacked_, [&](const Lacked& lacked) { return key(lacked.placement) == key(placement); });
+}
+
+void PlacementSearch::try_all_long() {
+  for (std::size_t n = 0; n < most_long && try_long(); ++n) {
+  }
+}
+
 bool PlacementSearch::try_long() {
   const auto* choice = choices_.empty() ? nullptr : &choices_[best_first(choices_).front()];
   const bool on_one_pe = choice == nullptr || choice->pes == 1;
-  const bool in_turn = choice == nullptr || is_narrow(*choice) || choice->placement.in_turn;
+  const bool in_turn =
+      choice == nullptr || is_narrow(*choice) || choice->placement.in_turn || is_slow(*choice);
   const auto is_told = [&](const Lacked& lacked) {
     return is_open(lacked) && (in_turn || !lacked.placement.in_turn);
   };
@@ -709,6 +725,10 @@ bool PlacementSearch::is_promising(const schedule::Placement& placement) const {
   });
 }
 
+bool PlacementSearch::is_slow(const Choice& choice) {
+  return static_cast<double>(choice.cycles.value_or(0)) > far_slower * choice.placement.cycles;
+}
+
 bool PlacementSearch::is_by_chance(const schedule::Placement& placement) const {
   double share = 0;
   for (const auto& choice : choices_)
@@ -717,10 +737,14 @@ bool PlacementSearch::is_by_chance(const schedule::Placement& placement) const {
 }
 
 const PlacementSearch::Refused* PlacementSearch::much_better(const Choice& other) const {
-  const auto best = std::ranges::min_element(refused_, {}, [](const Refused& refused) {
+  // With reductions in another order they may have been legal.
+  auto others = refused_ | std::views::filter([&](const Refused& refused) {
+                  return !is_found(refused.placement.schedule.space_indices);
+                });
+  const auto best = std::ranges::min_element(others, {}, [](const Refused& refused) {
     return std::pair(refused.placement.in_turn, refused.placement.cycles);
   });
-  if (best == refused_.end() || best->placement.in_turn) return nullptr;
+  if (best == others.end() || best->placement.in_turn) return nullptr;
   const bool is_better = other.placement.cycles / best->placement.cycles >= much_faster;
   return is_better ? &*best : nullptr;  // nor where both take no time
 }

@@ -67,8 +67,8 @@ class PlacementSearch {
   /// True where it is not known of some placement whether that compiles.
   [[nodiscard]] bool lacked_effort() const;
 
-  /// Its time, or its estimate where that is less, as those of others are: but where PEs take turns, which each array lets
-  /// them do in another way.
+  /// Its time, or its estimate where that is a little less, as those of others are. Where that is far less, only this array
+  /// may make PEs wait so long.
   [[nodiscard]] double expected() const;
 
   /// The estimate that it would have if that were as much too large as the worst of all choices.
@@ -228,10 +228,14 @@ class PlacementSearch {
   /// True where an analysis of it took too many operations, whatever became of it later.
   [[nodiscard]] bool has_lacked(const schedule::Placement& placement, bool routed) const;
 
+  /// As if it had not been tried: it is like the best, and promises no more.
+  void forget_lack(const schedule::Placement& placement);
+
   /// The most promising placement whose analysis took too long, with more operations, where its estimate is much better
   /// than the best time: where that is of one PE, and others promise no more than that, it is worth some seconds. True where
   /// it is known then whether that compiles.
   bool try_long();
+  void try_all_long();
 
   Variant& variant(const schedule::Schedule& schedule);
 
@@ -246,6 +250,9 @@ class PlacementSearch {
   /// Of what it tells of the choices at hand, an estimate is trusted where it is not far too small; on more PEs a
   /// placement is to be faster than about as fast.
   [[nodiscard]] bool is_promising(const schedule::Placement& placement) const;
+
+  /// True where it takes far longer than estimated: PEs wait for each other, or for totals.
+  [[nodiscard]] static bool is_slow(const Choice& choice);
 
   /// True where a placement may be faster than the best if its estimate is too large, as those of all choices at least are.
   [[nodiscard]] bool is_by_chance(const schedule::Placement& placement) const;

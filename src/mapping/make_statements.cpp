@@ -205,7 +205,7 @@ class StatementBuilder {
                                   graph_.at(graph_.at(rule.flow).tensor).user_name(),
                                   fmt::join(pe_of(source), ", "), fault),
            .notes = {},
-           .help = help_for(offset, hop.has_value())});
+           .help = help_for(rule, from, offset, hop.has_value())});
     }
     if (!poly::Map::function(rule.domain, from).is_injective()) {
       throw LegalityError(
@@ -310,7 +310,8 @@ class StatementBuilder {
   }
 
   /// `scaled`: link maps may lead there.
-  [[nodiscard]] std::string help_for(const std::optional<std::vector<std::int64_t>>& offset,
+  [[nodiscard]] std::string help_for(const Rule& rule, const std::vector<poly::Affine>& from,
+                                     const std::optional<std::vector<std::int64_t>>& offset,
                                      bool scaled) const {
     for (const auto topology : {machine::Topology::hexagonal, machine::Topology::torus}) {
       auto other = machine_;
@@ -319,11 +320,20 @@ class StatementBuilder {
         return fmt::format("give a machine that has such a link: cy.Machine(topology=\"{}\")",
                            machine::name(topology));
     }
-    return offset   ? "map the index that jumps to time, or stream the value along it"
-           : scaled ? "map the index by which the distance varies to time, or give a machine that has such "
-                      "links, as "
-                      "cy.machines.tree has"
-                    : "map the index by which the distance varies to time";
+    if (offset) return "map the index that jumps to time, or stream the value along it";
+    const auto tuple = here(rule.flow);
+    std::vector<std::string> varying;
+    for (std::size_t g = 0; g < mapping_.grid.space.size(); ++g) {
+      const auto d = mapping_.grid.space[g];
+      const auto distance = tuple[d] - from[d];
+      const bool is_one = std::ranges::all_of(distance.coefficients, [](std::int64_t c) { return c == 0; });
+      if (!is_one) varying.push_back(fmt::format("`{}`", mapping_.grid.names[g]));
+    }
+    const auto which = varying.empty()
+                           ? "the index by which the distance varies"
+                           : fmt::format("{}, along which the distance varies,", fmt::join(varying, " or "));
+    return fmt::format("map {} to time{}", which,
+                       scaled ? ", or give a machine that has such links, as cy.machines.tree has" : "");
   }
 
   [[nodiscard]] std::vector<std::int64_t> pe_of(const std::vector<std::int64_t>& point) const {

@@ -245,8 +245,8 @@ class Affine:
         raise trace_error(
             "CYC110",
             f"`{self}` is used as a number, but a loop index has no single value: the loop is a domain",
-            help="use it in subscripts, in range(), in conditions and in arithmetic; run other code"
-            " in `with cy.host():`",
+            help="use it in subscripts of arrays, in range(), in conditions, in arithmetic; make a list an"
+            " array, or loop over it: `for i, v in enumerate(w)`; run other code in `with cy.host():`",
         )
 
     __int__ = __index__
