@@ -714,8 +714,10 @@ def bounds(
 ) -> tuple[int, int] | None:
     """Return the least and the largest value of a variable; None where there is none."""
 
-def compile(system: System, schedule: Schedule | None, machine: Machine) -> Compiled:
-    """Compile recurrences to a verified program."""
+def compile(
+    system: System, schedule: Schedule | None, machine: Machine, most_operations: int = 40000000
+) -> Compiled:
+    """Compile recurrences to a verified program, in so many operations of integer sets."""
 
 def compile_loops(program: Program, arrays: Sequence[NDArray[Any]], loops: tuple[str, str]) -> int:
     """Compile the loops of a run at once; return how many there are, 0 where the compiler fails."""
@@ -757,6 +759,9 @@ def operations_by_place(system: System, machine: Machine, space: Sequence[str]) 
 
 def operators() -> list[Operator]:
     """The registry."""
+
+def pass_edge(system: System, tensors: Set[str], index: str, last: bool) -> System | None:
+    """The system with copies of inputs and outputs at an edge of the grid, or None."""
 
 def placements(system: System, grid: Sequence[int]) -> list[tuple[list[str], float, float, bool]]:
     """Placements without a schedule, defaults first: space, cycles and PEs, if these take turns."""

@@ -15,7 +15,7 @@ from cyclotron.compiler.defaults import Placements, Workers, tile_lengths, unlim
 from cyclotron.compiler.deferred import deferred, store_program
 from cyclotron.compiler.dump import Dump
 from cyclotron.compiler.performance import performance_warnings
-from cyclotron.compiler.ports import check_ports
+from cyclotron.compiler.ports import through_ports
 from cyclotron.compiler.program import Program, require_machine
 from cyclotron.compiler.recurrences import Recurrences, recurrences_of
 from cyclotron.language import Kernel
@@ -178,10 +178,11 @@ def compile_recurrences(
         compiled: Any = cached or _core.compile(
             recurrences.core, schedule.to_core() if schedule else None, machine.to_core()
         )
-    check_ports(compiled.program, machine)
-    if cached is None and not _warn(compiled, machine, quiet):
+    direct = compiled
+    compiled = through_ports(compiled, recurrences.core, schedule, machine)
+    if cached is None and not _warn(compiled, machine, quiet) and compiled is direct:
         store_program(recurrences, schedule, machine, compiled)
-    if Schedule.from_core(compiled.schedule).reorders_reductions:
+    if Schedule.from_core(compiled.schedule).reorders_reductions or compiled is not direct:
         recurrences = Recurrences(compiled.system, recurrences.constants, recurrences.changed)
     core = with_constants(compiled.program, recurrences.constants)
     return Program(core, recurrences=recurrences, compiled=compiled, kernel=kernel, machine=machine)

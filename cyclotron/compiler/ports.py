@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,9 +11,85 @@ from cyclotron import _core
 from cyclotron.compiler.generators import decoded, pieces_of
 from cyclotron.machine.machine import Machine
 from cyclotron.machine.region import Constraint, Pieces
-from cyclotron.support.errors import NO_SPAN, CapacityError, PerformanceWarning, Span
+from cyclotron.schedule.schedule import Schedule
+from cyclotron.support.errors import NO_SPAN, CapacityError, CyclotronError, PerformanceWarning, Span
+
+_FEW_OPERATIONS, _OPERATIONS = 2_000_000, 20_000_000  # of integer sets, for each side: about 0.2 s, or 2
 
 _Box = list[tuple[int, int, int]]  # first, last (exclusive) and step along each dimension
+
+
+def through_ports(
+    compiled: _core.Compiled, system: _core.System, schedule: Schedule | None, machine: Machine
+) -> _core.Compiled:
+    """Return a program whose words come and go at ports of the machine.
+
+    Where other PEs load an input or store an output, its elements go through PEs on one side of the grid: the
+    one on which the program is fastest.
+
+    Parameters
+    ----------
+    compiled : _core.Compiled
+        From the system and the schedule, or the one that was chosen.
+    system : _core.System
+    schedule : Schedule or None
+    machine : Machine
+
+    Raises
+    ------
+    CapacityError
+        CYC507 where no side has the ports.
+    """
+    found = _passed(compiled, system, schedule, machine)
+    grid = machine.grid or ()
+    if found is None and schedule is None and machine.io == "edges" and len(grid) == 2:
+        row = dataclasses.replace(machine, grid=(1, *grid[1:]))  # all of its PEs are at an edge
+        other = _core.compile(system, None, row.to_core())
+        schedule = Schedule.from_core(other.schedule)
+        found = _passed(_core.compile(system, other.schedule, machine.to_core()), system, schedule, machine)
+    if found is None:
+        check_ports(compiled.program, machine)
+    assert found is not None
+    return found
+
+
+def _passed(
+    compiled: _core.Compiled, system: _core.System, schedule: Schedule | None, machine: Machine
+) -> _core.Compiled | None:
+    """The program with copies of tensors at sides of the grid; None where no side has the ports."""
+    given = schedule or dataclasses.replace(Schedule.from_core(compiled.schedule), time_indices=())
+    loaded = {one["name"] for one in compiled.program.tensors if one["role"] == "input"}
+    done: set[str] = set()
+    while left := _tensors_without_port(compiled.program, machine):
+        tensor = min(left)
+        if tensor in done:
+            return None
+        done.add(tensor)
+        if tensor in loaded:
+            moves = tuple(one for one in given.movements if one.tensor != tensor)
+            given = dataclasses.replace(given, movements=moves)
+        sides = list(itertools.product((False, True), given.space_indices))
+        found: list[tuple[int, int, int, _core.Compiled, _core.System]] = []
+        for operations in (_FEW_OPERATIONS, _OPERATIONS):
+            lacking = []
+            for last, index in () if found else sides:
+                try:
+                    passed = _core.pass_edge(system, {tensor}, index, last)
+                    if passed is None:
+                        continue
+                    other = _core.compile(passed, given.to_core(), machine.to_core(), operations)
+                except CyclotronError as error:
+                    lacking += [(last, index)] if error.code == "CYC299" else []
+                    continue
+                rest = _tensors_without_port(other.program, machine)
+                if not rest & done:
+                    timing = _core.simulate(other.program, [], functional=False, event_limit=0, engine="auto")
+                    found.append((len(rest), timing["cycles"], len(found), other, passed))
+            sides = lacking
+        if not found:
+            return None
+        *_, compiled, system = min(found, key=lambda one: one[:3])
+    return compiled
 
 
 def check_ports(program: _core.Program, machine: Machine) -> None:
@@ -27,31 +105,48 @@ def check_ports(program: _core.Program, machine: Machine) -> None:
     CapacityError
         CYC507 with the tensor, its place in the kernel and the first such PE.
     """
+    for name, does, pe, span in _without_port(program, machine):
+        grid = "x".join(map(str, _grid(program, machine)))
+        lack = (
+            "has no memory that serves it"
+            if machine.io == "ports"
+            else f"is not at the edge of the {grid} PEs"
+        )
+        raise CapacityError(
+            f"PE {pe} {does}s `{name}` and {lack}: `io` is {machine.io!r}",
+            code="CYC507",
+            span=span,
+            help="compile the kernel for this machine with another schedule, or with none: values go through"
+            ' other PEs where those have ways for them; `schedule="best"` looks for a mapping with ports',
+        )
+
+
+def _tensors_without_port(program: _core.Program, machine: Machine) -> set[str]:
+    return {name for name, *_ in _without_port(program, machine)}
+
+
+def _grid(program: _core.Program, machine: Machine) -> list[int]:
+    return [max(two) for two in zip(machine.grid or program.grid, program.grid, strict=True)]
+
+
+def _without_port(
+    program: _core.Program, machine: Machine
+) -> Iterator[tuple[str, str, tuple[int, ...], Span]]:
+    """The loads and stores of PEs that are no ports: tensor, which of both, the first PE and the place."""
     if machine.io == "everywhere":
         return
     file, rank = decoded(program), len(program.grid)
-    grid = [max(two) for two in zip(machine.grid or program.grid, program.grid, strict=True)]
-    inner: Pieces | None = [_within([(1, extent - 1, 1) for extent in grid])]
-    lack = f"is not at the edge of the {'x'.join(map(str, grid))} PEs"
+    inner: Pieces | None = [_within([(1, extent - 1, 1) for extent in _grid(program, machine)])]
     if machine.io == "ports":
         boxes = [box for name in program.machine.memories for box in _boxes(program, name)]
         inner = _core.unassigned(program.grid, [(_axes(rank), [_within(box)], rank) for box in boxes])
-        lack = "has no memory that serves it"
-    for region, (instruction, *_) in _accesses(file):
+    for region, instructions in _accesses(file):
         pe = _first(rank, region, [[]] if inner is None else inner)
-        if pe is not None:
-            name, does = file["tensors"][instruction["tensor"]]["name"], instruction["do"]
-            way, start = f'`.stream("{name}", along=...)`', "0"
-            if does == "store":
-                way, start = "map the index of its sums to the grid", "k"
+        for instruction in instructions if pe is not None else ():
+            assert pe is not None
             at = instruction.get("at")
-            raise CapacityError(
-                f"PE {pe} {does}s `{name}` and {lack}: `io` is {machine.io!r}",
-                code="CYC507",
-                span=NO_SPAN if at is None else Span(file["files"][at[0]], *at[1:]),
-                help=f"{way}, or pass it on in the kernel: `x[p, k] = {name}[k] if p == {start} else "
-                'x[p - 1, k]`; `schedule="best"` looks for a mapping with ports',
-            )
+            span = NO_SPAN if at is None else Span(file["files"][at[0]], *at[1:])
+            yield file["tensors"][instruction["tensor"]]["name"], instruction["do"], pe, span
 
 
 def idle_memories(program: _core.Program, machine: Machine) -> Iterator[PerformanceWarning]:

@@ -113,9 +113,9 @@ class Machine:
         no channel waits for another one's place. False: each channel has wires of its own.
     io : {"everywhere", "edges", "ports"}
         PEs that load and store: all of them; those that are first or last along some dimension of the grid,
-        where a program begins at PE 0; or those that a memory serves. A program that has another PE do so is
-        refused (CYC507), so that its words come over links, which take their time. Program files, which are
-        checked, leave it out.
+        where a program begins at PE 0; or those that a memory serves. What others use or compute goes through
+        PEs on one side of the grid, from which its words take their time over links; where it cannot, a
+        program is refused (CYC507). Program files, which are checked, leave it out.
     energy : Energy, optional
         What operations, words on their way and time cost, for `Result.energy`; None: unknown. Nothing that is
         computed or timed depends on it, and program files leave it out: `Program.with_machine` gives it back.

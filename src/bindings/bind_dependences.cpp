@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include <cyclotron/recurrence/dependences.hpp>
+#include <cyclotron/recurrence/pass_edge.hpp>
 #include <cyclotron/schedule/vector_order.hpp>
 
 #include "bindings.hpp"
@@ -70,6 +71,16 @@ void bind_dependences(py::module_& module) {
       },
       py::arg("system"), py::arg("sums"),
       "The order of loops whose innermost one runs in vectors; empty where the text's is as good.");
+  module.def(
+      "pass_edge",
+      [](const System& system, const std::set<std::string>& tensors, std::string index, bool last) {
+        return interruptibly({}, [system, tensors, edge = Edge{std::move(index), last}](const auto&) {
+          const poly::Analysis analysis(system.kernel);
+          return pass_edge(system, tensors, edge);
+        });
+      },
+      py::arg("system"), py::arg("tensors"), py::arg("index"), py::arg("last"),
+      "The system with copies of inputs and outputs at an edge of the grid, or None.");
   module.def(
       "schedule_tree",
       [](const System& system) {

@@ -47,14 +47,14 @@ void bind_driver(py::module_& module) {
   module.def(
       "compile",
       [](const recurrence::System& system, const std::optional<schedule::Schedule>& schedule,
-         const machine::Machine& machine) {
+         const machine::Machine& machine, unsigned long most_operations) {
         return interruptibly({}, [=](const auto&) {
-          const poly::Analysis analysis(system.kernel);
+          const poly::Analysis analysis(system.kernel, most_operations);
           return driver::compile(system, schedule, machine);
         });
       },
-      py::arg("system"), py::arg("schedule"), py::arg("machine"),
-      "Compile recurrences to a verified program.");
+      py::arg("system"), py::arg("schedule"), py::arg("machine"), py::arg("most_operations") = 40'000'000,
+      "Compile recurrences to a verified program, in so many operations of integer sets.");
   module.def("reorder_reductions", &driver::reorder_reductions, py::arg("system"), py::arg("schedule"),
              py::arg("machine"), "The recurrences that a program of this schedule computes.");
   module.def("indices_in_any_order", &recurrence::indices_in_any_order, py::arg("system"),

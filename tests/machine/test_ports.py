@@ -1,6 +1,5 @@
 """`Machine.io`: words come and go at ports only; memories of which nothing is loaded."""
 
-import contextlib
 import dataclasses
 import warnings
 
@@ -10,6 +9,7 @@ import pytest
 import cyclotron as cy
 
 SIZE = 5
+RNG = np.random.default_rng(25)
 
 
 @cy.kernel
@@ -102,26 +102,94 @@ def on_columns(grid):
     return result
 
 
+def accesses(run):
+    counts = run.stats["instructions_by_kind"]
+    return counts["load"] + counts["store"]
+
+
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("io", ["edges", "ports"])
-def test_a_program_is_refused_where_another_pe_loads_or_stores(design, io):
-    """As the simulator counts loads and stores of each PE."""
+def test_only_ports_load_and_store(design, io):
+    """As the simulator counts loads and stores of PEs; of irregular ports not all programs have a side."""
     kernel, schedule = DESIGNS[design]
     values = arguments(kernel)
     target = cy.Machine(topology="hexagonal" if design == "hexagonal" else "mesh")
     free = cy.run(kernel.compile(*values, schedule=schedule, machine=target), backend="sim")
-    counts = free.stats["instructions_by_kind"]
     ports = (at_edge if io == "edges" else on_columns)(free.grid)
-    needs = (counts["load"] + counts["store"])[~ports].any()
     memories = {} if io == "edges" else {"dram": cy.Memory(serves=ports)}
     machine = dataclasses.replace(target, grid=free.grid, io=io, memories=memories)
-    if needs:
-        with pytest.raises(cy.CapacityError, match="`io` is") as refused:
-            kernel.compile(*values, schedule=schedule, machine=machine)
-        assert refused.value.code == "CYC507"
-    else:
-        run = cy.run(kernel.compile(*values, schedule=schedule, machine=machine), backend="sim")
+    try:
+        program = kernel.compile(*values, schedule=schedule, machine=machine)
+    except cy.CapacityError:
+        assert accesses(free)[~ports].any()
+        assert io == "ports" or design == "hexagonal"
+        return
+    for backend in ("sim", "local"):
+        run = cy.run(program, backend=backend)
         np.testing.assert_array_equal(next(iter(run.outputs.values())), expected(kernel, values))
+        if backend == "sim":
+            assert not accesses(run)[~ports].any()
+            assert accesses(free)[~ports].any() or run.cycles == free.cycles or io == "ports"
+
+
+@pytest.mark.parametrize("size", [3, SIZE, 8])
+def test_feeding_and_draining_take_what_the_kernel_of_the_paper_takes(size):
+    """Operands move in while others compute, results down their column: n - 2 more than without an edge."""
+    A, B = (np.random.default_rng(size).random((size, size)) for _ in range(2))
+    machine = cy.Machine(grid=(size, size), io="edges")
+    by_hand = drained.compile(A, B, schedule=OUTPUTS_STAY.time("r", "k"), machine=machine)
+    outputs = cy.run(product.compile(A, B, schedule=OUTPUTS_STAY, machine=machine), backend="sim")
+    assert outputs.cycles == cy.run(by_hand, backend="sim").cycles == (3 * size - 2) + (size - 2)
+    weights = cy.run(product.compile(A, B, schedule=WEIGHTS_STAY, machine=machine), backend="sim")
+    assert (
+        weights.cycles
+        <= cy.run(fed.compile(A, B, schedule=WEIGHTS_STAY, machine=machine), backend="sim").cycles
+    )
+    for run in (outputs, weights):
+        np.testing.assert_allclose(run.output, A @ B, rtol=1e-13)
+
+
+@cy.kernel
+def filtered(x, w):
+    y = cy.zeros(len(x) - len(w) + 1)
+    for i in range(len(y)):
+        y[i] = sum(x[i + j] * w[j] for j in range(len(w)))
+    return y
+
+
+@cy.kernel
+def relaxed(u):
+    for _ in range(6):
+        new = u.copy()
+        new[1:-1, 1:-1] = (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]) / 4
+        if cy.max(cy.abs(new - u)) < 0.05:
+            break
+        u = new
+    return u
+
+
+def relaxed_by_numpy(u):
+    for _ in range(6):
+        new = u.copy()
+        new[1:-1, 1:-1] = (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]) / 4
+        if np.abs(new - u).max() < 0.05:
+            break
+        u = new
+    return u
+
+
+def test_defaults_find_ports():
+    """A stencil in the plane whose loop ends by data, and a filter, whose windows have no ways, in a row."""
+    machine = cy.Machine(grid=(4, 4), io="edges")
+    u, x, w = RNG.random((6, 6)), RNG.random(20), RNG.random(4)
+    for kernel, values, right in (
+        (relaxed, (u,), relaxed_by_numpy(u)),
+        (filtered, (x, w), np.correlate(x, w, "valid")),
+    ):
+        run = cy.run(kernel.compile(*values, machine=machine), backend="sim")
+        np.testing.assert_allclose(run.output, right, rtol=1e-13)
+        assert not accesses(run)[~at_edge(run.grid)].any()
+        assert np.count_nonzero(run.stats["busy"]) > 1
 
 
 def test_words_travel_from_and_to_the_edges():
@@ -151,16 +219,16 @@ def test_a_refusal_says_where_and_for_what(golden_refusal, what):
         f"{what}-without-a-port",
         cy.CapacityError,
         "CYC507",
-        lambda: kernel.compile(*arguments(kernel), schedule=schedule, machine=machine),
+        lambda: kernel.compile(*arguments(kernel), schedule=schedule).with_machine(machine),
     )
 
 
 def test_a_program_on_a_part_has_the_edges_of_the_machine():
     larger = cy.Machine(grid=(SIZE + 2, SIZE + 2), io="edges")
-    with pytest.raises(
-        cy.CapacityError, match=r"PE \(4, 1\) stores `Y` and is not at the edge of the 7x7 PEs"
-    ):
-        drained.compile(*arguments(product), schedule=OUTPUTS_STAY, machine=larger)
+    run = cy.run(drained.compile(*arguments(product), schedule=OUTPUTS_STAY, machine=larger), backend="sim")
+    np.testing.assert_array_equal(run.output, expected(product, arguments(product)))
+    assert run.grid == (SIZE, SIZE)
+    assert not accesses(run)[1:, 1:].any()
 
 
 def test_the_best_mapping_has_ports():
@@ -263,5 +331,11 @@ def test_ports_and_idle_memories_are_those_that_the_simulator_counts(seed):
     counts = stats["instructions_by_kind"]
     free = (counts["load"] + counts["store"])[stats["memory_port"] < 0].any()
     at_ports = dataclasses.replace(machine, io="ports")
-    with pytest.raises(cy.CapacityError, match="CYC507") if free else contextlib.nullcontext():
-        kernel.compile(*values, schedule=schedule, machine=at_ports)
+    try:
+        run = cy.run(
+            kernel.compile(*values, schedule=schedule, machine=at_ports), backend="sim", functional=False
+        )
+    except cy.CapacityError:
+        assert free
+    else:
+        assert not accesses(run)[run.stats["memory_port"] < 0].any()
