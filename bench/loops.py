@@ -16,7 +16,8 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
-from common import medians, options, write
+from common import medians, write
+from common import options as options_of_command
 
 import cyclotron as cy
 
@@ -41,8 +42,82 @@ void sums(const double *restrict A, const double *restrict B, double *restrict C
         C[i * n + j] = sum < C[i * n + j] ? sum : C[i * n + j];
       }
 }
+void paths_if(double *restrict D, int n) {
+  for (int k = 0; k < n; k++)
+    for (int i = 0; i < n; i++)
+      for (int j = 0; j < n; j++)
+        if (D[i * n + k] + D[k * n + j] < D[i * n + j]) D[i * n + j] = D[i * n + k] + D[k * n + j];
+}
+void softmax(const double *restrict A, double *restrict Y, int n) {
+  for (int i = 0; i < n; i++) {
+    double top = A[i * n], total = 0;
+    for (int j = 1; j < n; j++) top = A[i * n + j] > top ? A[i * n + j] : top;
+    for (int j = 0; j < n; j++) total += Y[i * n + j] = exp(A[i * n + j] - top);
+    for (int j = 0; j < n; j++) Y[i * n + j] /= total;
+  }
+}
+void options(const double *restrict S, const double *restrict K, const double *restrict t, double *restrict C,
+             double r, double v, int n) {
+  for (int i = 0; i < n; i++) {
+    const double d1 = (log(S[i] / K[i]) + (r + 0.5 * v * v) * t[i]) / (v * sqrt(t[i]));
+    const double d2 = d1 - v * sqrt(t[i]);
+    const double n1 = 0.5 * (1 + tanh(0.7978845608 * (d1 + 0.044715 * d1 * d1 * d1)));
+    const double n2 = 0.5 * (1 + tanh(0.7978845608 * (d2 + 0.044715 * d2 * d2 * d2)));
+    C[i] = S[i] * n1 - K[i] * exp(-r * t[i]) * n2;
+  }
+}
+void nearest(const double *restrict X, const double *restrict M, long *restrict label, int n, int k, int d) {
+  for (int i = 0; i < n; i++) {
+    double best = INFINITY;
+    long where = 0;
+    for (int c = 0; c < k; c++) {
+      double distance = 0;
+      for (int j = 0; j < d; j++) distance += (X[i * d + j] - M[c * d + j]) * (X[i * d + j] - M[c * d + j]);
+      if (distance < best) best = distance, where = c;
+    }
+    label[i] = where;
+  }
+}
+void ell_product(const double *restrict V, const long *restrict J, const double *restrict x,
+                 double *restrict y, int n, int w) {
+  for (int i = 0; i < n; i++) {
+    double sum = 0;
+    for (int p = 0; p < w; p++) sum += V[i * w + p] * x[J[i * w + p]];
+    y[i] = sum;
+  }
+}
+static int most(int a, int b) { return a > b ? a : b; }
+void local_alignment(const int *restrict a, const int *restrict b, int *restrict H, int n) {
+  const int m = n + 1;
+  for (int i = 0; i < m; i++) H[i] = H[i * m] = 0;
+  for (int i = 1; i <= n; i++)
+    for (int j = 1; j <= n; j++) {
+      const int s = a[i - 1] == b[j - 1] ? 2 : -1;
+      const int gap = most(H[(i - 1) * m + j], H[i * m + j - 1]) - 1;
+      H[i * m + j] = most(most(0, H[(i - 1) * m + j - 1] + s), gap);
+    }
+}
+void global_alignment(const int *restrict a, const int *restrict b, int *restrict H, int n) {
+  const int m = n + 1;
+  for (int i = 0; i < m; i++) H[i] = H[i * m] = -i;
+  for (int i = 1; i <= n; i++)
+    for (int j = 1; j <= n; j++) {
+      const int s = a[i - 1] == b[j - 1] ? 2 : -1;
+      H[i * m + j] = most(H[(i - 1) * m + j - 1] + s, most(H[(i - 1) * m + j], H[i * m + j - 1]) - 1);
+    }
+}
+void foldings(const int *restrict s, int *restrict N, int n) {
+  for (int i = 0; i < n * n; i++) N[i] = 0;
+  for (int i = n - 2; i >= 0; i--)
+    for (int j = i + 1; j < n; j++) {
+      int best = most(N[i * n + j - 1], N[(i + 1) * n + j]);
+      if (j > i + 1) best = most(best, N[(i + 1) * n + j - 1] + (s[i] + s[j] == 3));
+      for (int k = i + 1; k < j; k++) best = most(best, N[i * n + k] + N[(k + 1) * n + j]);
+      N[i * n + j] = best;
+    }
+}
 """
-FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC")
+FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC", "-lm")
 
 
 def compiled(folder: Path) -> ctypes.CDLL:
@@ -121,6 +196,126 @@ def gauss_jordan(A):
     return M
 
 
+@cy.kernel
+def paths_if(D):
+    D = D.copy()
+    for k in range(D.shape[0]):
+        for i in range(D.shape[0]):
+            for j in range(D.shape[0]):
+                if D[i, k] + D[k, j] < D[i, j]:
+                    D[i, j] = D[i, k] + D[k, j]
+    return D
+
+
+@cy.kernel
+def gram_schmidt_of_arrays(A):
+    n = A.shape[1]
+    V = A.copy()
+    R = cy.zeros((n, n))
+    for k in range(n):
+        R[k, k] = cy.sqrt(V[:, k] @ V[:, k])
+        V[:, k] = V[:, k] / R[k, k]
+        for j in range(k + 1, n):
+            R[k, j] = V[:, k] @ V[:, j]
+            V[:, j] = V[:, j] - V[:, k] * R[k, j]
+    return V, R
+
+
+@cy.kernel
+def softmax(A):
+    Y = cy.empty_like(A)
+    for i in range(A.shape[0]):
+        top = A[i, 0]
+        for j in range(1, A.shape[1]):
+            top = max(top, A[i, j])
+        total = 0.0
+        for j in range(A.shape[1]):
+            Y[i, j] = cy.exp(A[i, j] - top)
+            total += Y[i, j]
+        for j in range(A.shape[1]):
+            Y[i, j] = Y[i, j] / total
+    return Y
+
+
+@cy.kernel
+def options(S, K, t, r, v):
+    C = cy.empty_like(S)
+    for i in range(S.shape[0]):
+        d1 = (cy.log(S[i] / K[i]) + (r + 0.5 * v * v) * t[i]) / (v * cy.sqrt(t[i]))
+        d2 = d1 - v * cy.sqrt(t[i])
+        n1 = 0.5 * (1 + cy.tanh(0.7978845608 * (d1 + 0.044715 * d1 * d1 * d1)))
+        n2 = 0.5 * (1 + cy.tanh(0.7978845608 * (d2 + 0.044715 * d2 * d2 * d2)))
+        C[i] = S[i] * n1 - K[i] * cy.exp(-r * t[i]) * n2
+    return C
+
+
+@cy.kernel
+def nearest(X, M):
+    label = cy.zeros(X.shape[0], dtype=cy.int64)
+    for i in range(X.shape[0]):
+        best = cy.inf
+        where = 0
+        for c in range(M.shape[0]):
+            distance = 0.0
+            for j in range(X.shape[1]):
+                distance += (X[i, j] - M[c, j]) * (X[i, j] - M[c, j])
+            if distance < best:
+                best = distance
+                where = c
+        label[i] = where
+    return label
+
+
+@cy.kernel
+def ell_product(V, J, x):
+    y = cy.zeros(V.shape[0])
+    for i in range(V.shape[0]):
+        for p in range(V.shape[1]):
+            y[i] += V[i, p] * x[J[i, p]]
+    return y
+
+
+@cy.kernel
+def local_alignment(a, b):
+    n, m = a.shape[0], b.shape[0]
+    H = cy.zeros((n + 1, m + 1), dtype=cy.int32)
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            s = 2 if a[i - 1] == b[j - 1] else -1
+            H[i, j] = max(0, H[i - 1, j - 1] + s, H[i - 1, j] - 1, H[i, j - 1] - 1)
+    return H
+
+
+@cy.kernel
+def global_alignment(a, b):
+    n, m = a.shape[0], b.shape[0]
+    H = cy.zeros((n + 1, m + 1), dtype=cy.int32)
+    for i in range(1, n + 1):
+        H[i, 0] = -i
+    for j in range(1, m + 1):
+        H[0, j] = -j
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            s = 2 if a[i - 1] == b[j - 1] else -1
+            H[i, j] = max(H[i - 1, j - 1] + s, H[i - 1, j] - 1, H[i, j - 1] - 1)
+    return H
+
+
+@cy.kernel
+def foldings(s):
+    n = s.shape[0]
+    N = cy.zeros((n, n), dtype=cy.int32)
+    for i in range(n - 2, -1, -1):
+        for j in range(i + 1, n):
+            best = max(N[i, j - 1], N[i + 1, j])
+            if j > i + 1:
+                best = max(best, N[i + 1, j - 1] + (1 if s[i] + s[j] == 3 else 0))
+            for k in range(i + 1, j):
+                best = max(best, N[i, k] + N[k + 1, j])
+            N[i, j] = best
+    return N
+
+
 def seconds(call: Callable[[], object]) -> float:
     """Return the process's time for a call."""
     started = time.process_time()
@@ -128,30 +323,71 @@ def seconds(call: Callable[[], object]) -> float:
     return time.process_time() - started
 
 
-def main() -> None:
-    arguments = options(__doc__)
-    n, runs = (32, 1) if arguments.quick else (512, 9)
-    A, B = np.random.default_rng(0).random((2, n, n)) + n * np.eye(n)
-    with tempfile.TemporaryDirectory() as folder:
-        loops = compiled(Path(folder))
+Case = tuple[cy.Kernel, tuple[np.ndarray | float, ...], Callable[[], object]]
+
+
+def cases(loops: ctypes.CDLL, quick: bool) -> dict[str, Case]:
+    """Return kernels, their arguments, and their peers, by name."""
+    n, m, points = (32, 32, 64) if quick else (512, 4096, 1 << 18)
+    random = np.random.default_rng(0)
+    A, B = random.random((2, n, n)) + n * np.eye(n)
     result = np.empty_like(A)
 
-    def paths_in_c() -> None:
-        result[:] = A
-        loops.paths(address(result), n)
+    def paths_in_c(function: Callable[..., object]) -> Callable[[], object]:
+        def call() -> None:
+            result[:] = A
+            function(address(result), n)
 
-    def sums_in_c() -> None:
-        loops.sums(address(A), address(B), address(result), n)
+        return call
 
-    cases: dict[str, tuple[cy.Kernel, tuple[np.ndarray, ...], Callable[[], object]]] = {
-        "Floyd-Warshall": (paths, (A,), paths_in_c),
-        "the same of arrays": (paths_of_arrays, (A,), paths_in_c),
-        "min-plus product": (sums, (A, B), sums_in_c),
+    def in_c(function: Callable[..., object], *given: object, like: np.ndarray) -> Callable[[], object]:
+        def call() -> None:
+            out = np.empty_like(like)  # new, as a run's is
+            arrays = (out if one is None else one for one in given)
+            function(*(address(one) if isinstance(one, np.ndarray) else one for one in arrays))
+
+        return call
+
+    S, K, t = random.random((3, points)) * [[50], [50], [2]] + [[60], [60], [0.1]]
+    r, v = 0.03, 0.2
+    X, M = random.random((points // 16, 16)), random.random((32, 16))
+    V, J = random.random((points // 16, 16)), random.integers(0, points // 16, (points // 16, 16))
+    x = random.random(points // 16)
+    a, b, s = (random.integers(0, 4, size).astype(np.int32) for size in (m, m, n))
+    H, real = np.empty((m + 1, m + 1), np.int32), ctypes.c_double
+    return {
+        "Floyd-Warshall": (paths, (A,), paths_in_c(loops.paths)),
+        "with `if`": (paths_if, (A,), paths_in_c(loops.paths_if)),
+        "the same of arrays": (paths_of_arrays, (A,), paths_in_c(loops.paths)),
+        "min-plus product": (sums, (A, B), in_c(loops.sums, A, B, None, n, like=A)),
         "Gram-Schmidt": (gram_schmidt, (A,), lambda: np.linalg.qr(A)),
+        "of arrays": (gram_schmidt_of_arrays, (A,), lambda: np.linalg.qr(A)),
         "Gauss-Jordan": (gauss_jordan, (A,), lambda: np.linalg.inv(A)),
+        "softmax": (softmax, (A,), in_c(loops.softmax, A, None, n, like=A)),
+        "Black-Scholes": (
+            options,
+            (S, K, t, r, v),
+            in_c(loops.options, S, K, t, None, real(r), real(v), points, like=S),
+        ),
+        "nearest means": (nearest, (X, M), in_c(loops.nearest, X, M, None, len(X), *M.shape, like=J)),
+        "sparse product": (
+            ell_product,
+            (V, J, x),
+            in_c(loops.ell_product, V, J, x, None, *V.shape, like=x),
+        ),
+        "Smith-Waterman": (local_alignment, (a, b), in_c(loops.local_alignment, a, b, None, m, like=H)),
+        "Needleman-Wunsch": (global_alignment, (a, b), in_c(loops.global_alignment, a, b, None, m, like=H)),
+        "Nussinov": (foldings, (s,), in_c(loops.foldings, s, None, n, like=np.empty((n, n), np.int32))),
     }
+
+
+def main() -> None:
+    arguments = options_of_command(__doc__)
+    runs = 1 if arguments.quick else 9
+    with tempfile.TemporaryDirectory() as folder:
+        loops = compiled(Path(folder))
     figures: dict[str, dict[str, float]] = {}
-    for name, (kernel, given, peer) in cases.items():
+    for name, (kernel, given, peer) in cases(loops, arguments.quick).items():
         for _ in range(1 if arguments.quick else 4):  # until its loops are compiled
             cy.run(kernel, *given, threads=1)
             time.sleep(0 if arguments.quick else 0.5)

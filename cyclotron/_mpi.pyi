@@ -76,9 +76,11 @@ def run(
     share_memory: bool = True,
     deal: Sequence[tuple[int, int]] | None = None,
     event_limit: int = 0,
+    loops: tuple[str, str] = ("", ""),
+    seconds_to_look: float = 0.0005,
     progress: Callable[[float], bool] | None = None,
 ) -> list[dict[str, Any]]:
-    """Run on all ranks; returns where the time of each went."""
+    """Run on all ranks; returns where the time of each went. `loops`: see `_core.run_local`."""
 
 def size(communicator: int) -> int:
     """The number of ranks."""

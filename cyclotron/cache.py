@@ -164,6 +164,11 @@ def programs() -> ProgramCache | None:
     return _cache(os.environ.get("CYCLOTRON_CACHE_DIR"), os.environ.get("CYCLOTRON_CACHE_BYTES", ""))
 
 
+def loops() -> tuple[str, str]:
+    """Return the compiler of loops that take long, and the folder that keeps them: `_core.run_local`."""
+    return os.environ.get("CYCLOTRON_CC", "cc"), str(getattr(programs(), "folder", ""))
+
+
 def info() -> dict[str, Any]:
     """Return where compiled programs are kept, and what became of this process's compilations.
 

@@ -123,11 +123,13 @@ class Placements(Generic[_Program]):
         if alone is not None and _has_tiles(alone):
             return None
         seconds = math.inf if alone is None else self._seconds(workers)
-        if alone is not None:
-            if seconds < _LONG * _SECONDS_A_CYCLE:
-                return alone
-            if order := self._vector_order():
-                alone = self._attempt(order, unlimited(None)) or alone
+        if seconds < _LONG * _SECONDS_A_CYCLE:
+            return alone
+        if alone is not None and (order := self._vector_order()):
+            other = self._attempt(order, unlimited(None))
+            # Where an order reads all elements for the one that a number tells, it takes many times as long.
+            if other and _simulated(other, workers) <= 2 * _simulated(alone, workers):
+                alone = other
         search = 0 if alone is None else alone.core.classes[0].instructions * _SECONDS_AN_INSTRUCTION
         if workers.count == 1 or seconds < max(_VERY_LONG * _SECONDS_A_CYCLE, search):
             return alone

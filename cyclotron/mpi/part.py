@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cyclotron import cache
 from cyclotron.mpi.arena import MappedArrays
 from cyclotron.mpi.sources import Mapped
 from cyclotron.mpi.store import Deal, Source, Store, Tensors
@@ -44,6 +45,7 @@ class Part:
             shared_outputs=True,
             deal=self._deal,
             event_limit=event_limit,
+            loops=cache.loops(),
         )
         return accounts
 
@@ -62,9 +64,7 @@ class Part:
 
     def fetch(self, number: int) -> NDArray[Any]:
         """Return all of an output; collective."""
-        array = self.arrays[number]
-        assert array is not None
-        whole: NDArray[Any] = array.copy()
+        whole: NDArray[Any] = np.array(self.arrays[number])
         self._mpi.combine(whole, self._communicator)
         return whole
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cyclotron import cache
 from cyclotron.mpi.layout import Layout, check_owners
 from cyclotron.mpi.sources import rank_among, require_numbers
 from cyclotron.support.errors import ExecutionError
@@ -107,8 +108,7 @@ class Store:
         """
         if root is None:
             array, form = self._together(lambda: self._planned(source(), layout))
-            owners = form.owners.ravel().tolist()
-            self._tensors[number] = self._mpi.Distributed(array, list(form.tile), owners, self.rank)
+            self._tensors[number] = self._own_tiles(array, form)
             return form
         root = rank_among(root, self.ranks)
         given = self._from_root(source, root)
@@ -148,6 +148,7 @@ class Store:
             shared_outputs=shared_outputs,
             deal=None if work.deal is None else list(work.deal),
             event_limit=work.event_limit,
+            loops=cache.loops(),
         )
         self._tensors |= made
         return accounts, {number: np.array(core.owners, np.int32) for number, core in made.items()}
@@ -176,8 +177,8 @@ class Store:
                 own[first:end] = tile[at - row, at - column]
         result = np.zeros_like(own)
         for rank in range(self.ranks):
-            told: bytes = self._mpi.broadcast(own.tobytes(), rank, self._communicator)
-            result += np.frombuffer(told, own.dtype)  # zero where another rank has it
+            # Zero where another rank has it.
+            result += np.frombuffer(self._mpi.broadcast(own.tobytes(), rank, self._communicator), own.dtype)
         return result
 
     def reshape(self, number: int, new: int, form: StoredTensor, shaped: StoredTensor) -> None:
@@ -185,10 +186,7 @@ class Store:
         own = np.zeros(form.shape, form.dtype)
         for index, tile in self.part(number, form).items():
             own[place_of(tile, index, form.tile)] = tile
-        owners = shaped.owners.ravel().tolist()
-        self._tensors[new] = self._mpi.Distributed(
-            own.reshape(shaped.shape), list(shaped.tile), owners, self.rank
-        )
+        self._tensors[new] = self._own_tiles(own.reshape(shaped.shape), shaped)
 
     def keep(self, number: int, make: Callable[[Any, int], Any]) -> None:
         """Keep what is made of the extension and the communicator."""
@@ -200,13 +198,15 @@ class Store:
 
     def same(self, text: str, root: int = 0) -> str:
         """Return the text of one rank."""
-        told: bytes = self._mpi.broadcast(text.encode(), root, self._communicator)
-        return told.decode()
+        return str(self._mpi.broadcast(text.encode(), root, self._communicator), "utf-8")
 
     def drop(self, numbers: Sequence[int]) -> None:
         """Forget tensors."""
         for number in numbers:
             self._tensors.pop(number, None)
+
+    def _own_tiles(self, array: NDArray[Any], form: StoredTensor) -> Any:
+        return self._mpi.Distributed(array, list(form.tile), form.owners.ravel().tolist(), self.rank)
 
     def _redistributed(self, core: Any, form: StoredTensor) -> Any:
         return core.redistribute(list(form.tile), form.owners.ravel().tolist(), self._communicator)

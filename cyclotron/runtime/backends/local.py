@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,9 +27,8 @@ def workers(options: Options, inputs: Sequence[Any]) -> Workers:
 def execute(program: Program, arrays: list[NDArray[Any]], options: Options) -> Execution:
     """Run a program on threads, which share its PEs and write its outputs."""
     with progress_bar(f"running {program.kernel_name}") as progress:
-        loops = os.environ.get("CYCLOTRON_CC", "cc"), str(getattr(cache.programs(), "folder", ""))
         skipped, raised = _core.run_local(
-            program.core, arrays, threads=options.threads, loops=loops, progress=progress
+            program.core, arrays, threads=options.threads, loops=cache.loops(), progress=progress
         )
     return Execution({}, skipped=skipped, raised=raised)
 

@@ -230,7 +230,7 @@ class Interpreter {
         loops.functions[pe.code->index][static_cast<std::size_t>(&loop - pe.code->steps.data())];
     if (function == nullptr) return false;
     std::int64_t done = 0;
-    const std::uint32_t next = function(pe.memory, loops.tensors.data(), pe.variables, pe.limits,
+    const std::uint32_t next = function(pe.memory, loops.places.data(), pe.variables, pe.limits,
                                         std::max(budget, least_iterations), &done);
     if (next == loop_declined) return false;
     pe.counter = next;
@@ -243,11 +243,9 @@ class Interpreter {
   [[gnu::always_inline]] void run_body(Pe& pe, const Step& loop, std::int64_t& budget,
                                        std::int64_t& executed) {
     if constexpr (KeepsStreams<Host>) {
-      if constexpr (!NotesStores<Host>) {
-        if (const CompiledLoops* const loops = array_.compiled_loops();
-            loops != nullptr && run_compiled(*loops, pe, loop, budget, executed))
-          return;
-      }
+      if (const CompiledLoops* const loops = array_.compiled_loops();
+          loops != nullptr && run_compiled(*loops, pe, loop, budget, executed))
+        return;
       if (loop.body == Step::no_body) return;
       const Body& body = pe.code->bodies[loop.body];
       while (budget > 0 && run_iterations(host_, bodies_, pe, body, budget, executed)) {

@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <string>
+#include <utility>
 
 #include "../../bindings/bindings.hpp"
 #include "../../bindings/typed.hpp"
@@ -20,6 +21,9 @@ namespace cyclotron {
 namespace {
 
 using runtime::mpi::check;
+
+/// The compiler of loops, and the folder that keeps them.
+using Loops = std::pair<std::string, std::string>;
 
 bool initialized() {
   int flag = 0;
@@ -64,9 +68,15 @@ std::string library_version() {
 
 std::vector<bindings::Dict> run(const py::bytes& program, int handle, const py::list& tensors,
                                 bool shared_outputs, bool share_memory, const Deal& deal,
-                                std::int64_t event_limit, const bindings::ProgressCallback& progress) {
+                                std::int64_t event_limit, const Loops& loops, double seconds_to_look,
+                                const bindings::ProgressCallback& progress) {
   const std::string_view bytes = program;
-  const runtime::mpi::Options options{shared_outputs, share_memory, to_block_cyclic(deal), event_limit};
+  const runtime::mpi::Options options{
+      shared_outputs,
+      share_memory,
+      to_block_cyclic(deal),
+      event_limit,
+      {.compiler = loops.first, .folder = loops.second, .seconds_to_look = seconds_to_look}};
   std::vector<runtime::mpi::Account> accounts;
   runtime::mpi::run_interruptibly(progress, [&](const runtime::Progress& call) {
     const auto make_tensors = [&](const program::Program& read) {
@@ -107,8 +117,10 @@ PYBIND11_MODULE(_mpi, module) {
       py::arg("bytes"), py::arg("root"), py::arg("communicator"), "Collective: the root's bytes.");
   module.def("run", &run, py::arg("program"), py::arg("communicator"), py::arg("tensors"), py::kw_only(),
              py::arg("shared_outputs") = false, py::arg("share_memory") = true, py::arg("deal") = py::none(),
-             py::arg("event_limit") = 0, py::arg("progress") = py::none(),
-             "Run on all ranks; returns where the time of each went.");
+             py::arg("event_limit") = 0, py::arg("loops") = Loops{},
+             py::arg("seconds_to_look") = runtime::LoopSettings{}.seconds_to_look,
+             py::arg("progress") = py::none(),
+             "Run on all ranks; returns where the time of each went. `loops`: see `_core.run_local`.");
   describe_events();
   bind_distributed(module);
   bind_halo(module);

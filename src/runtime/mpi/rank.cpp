@@ -7,8 +7,8 @@
 namespace cyclotron::runtime::mpi {
 
 Rank::Rank(const program::Program& program, const Arrays& arrays, const DistributedTensors& distributed,
-           const std::optional<BlockCyclic>& dealt, std::int64_t event_limit, Transport& transport,
-           const Progress& progress)
+           const std::optional<BlockCyclic>& dealt, std::int64_t event_limit, const LoopSettings& loops,
+           Transport& transport, const Progress& progress)
     : transport_(transport),
       array_(program, true,
              {static_cast<std::uint32_t>(transport.rank()), static_cast<std::uint32_t>(transport.size()),
@@ -41,6 +41,7 @@ Rank::Rank(const program::Program& program, const Arrays& arrays, const Distribu
     }
   }
   for (const Pe& pe : array_.pes()) ready_.push(pe.ordinal);
+  loops_.emplace(array_, tensors_, loops, &stored_);
 }
 
 /// Runs PEs, then looks after the messages.
@@ -57,6 +58,7 @@ void Rank::work() {
     if (outcome == Outcome::paused) ready_.push(ordinal);
     work_ += outcome == Outcome::paused ? steps_a_turn : pe.executed - before + 1;
   }
+  loops_->poll();
   exchange();
   if (finished()) finished_ = wall_seconds();
   ticker_.tick(work_, [&] { return array_.fraction_done(); });

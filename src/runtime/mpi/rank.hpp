@@ -2,11 +2,13 @@
 #pragma once
 #include <array>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include <cyclotron/runtime/runtime.hpp>
 
 #include "../engine/interpreter.hpp"
+#include "../engine/loops/loop_compiler.hpp"
 #include "../engine/progress_ticker.hpp"
 #include "../engine/ring.hpp"
 #include "distributed.hpp"
@@ -25,8 +27,8 @@ class Rank {
 
   /// Tensors that are distributed need no array, but its strides. `dealt`: which PEs run here, see `Part`.
   Rank(const program::Program& program, const Arrays& arrays, const DistributedTensors& distributed,
-       const std::optional<BlockCyclic>& dealt, std::int64_t event_limit, Transport& transport,
-       const Progress& progress);
+       const std::optional<BlockCyclic>& dealt, std::int64_t event_limit, const LoopSettings& loops,
+       Transport& transport, const Progress& progress);
 
   /// Collective: asks for the tiles that this rank loads and others hold, and gives what others ask for.
   void exchange_tiles();
@@ -47,7 +49,7 @@ class Rank {
   }
 
   /// Tiles of each tensor that this rank stored.
-  [[nodiscard]] const std::vector<std::vector<std::uint8_t>>& stored_tiles() const { return stored_; }
+  [[nodiscard]] const StoreMarks& stored_tiles() const { return stored_; }
   [[nodiscard]] const std::vector<TensorAccess>& tensors() const { return tensors_; }
   [[nodiscard]] bool distributed(std::size_t tensor) const { return distributed_[tensor] != nullptr; }
 
@@ -135,7 +137,8 @@ class Rank {
   std::vector<QueueRow<Queue>> rows_;
   std::deque<Queue> network_queues_;
   std::vector<Tile> tiles_;  // Of the PEs' memories.
-  std::vector<std::vector<std::uint8_t>> stored_;
+  StoreMarks stored_;
+  std::optional<LoopCompilation> loops_;
   DistributedTensors distributed_;
   std::vector<std::vector<Tile>> held_;  // Of distributed tensors, by tile number.
   std::size_t missing_ = 0;              // Tiles that others have yet to send.

@@ -204,7 +204,7 @@ std::vector<Account> run_mpi(std::string_view program_bytes, MPI_Comm communicat
     // So that those of all ranks have numbers of MPI's.
     const std::int64_t most_events = std::numeric_limits<int>::max() / transport.size();
     rank.emplace(program, tensors.arrays, tensors.distributed, options.dealt,
-                 std::min(options.event_limit, most_events), transport, progress);
+                 std::min(options.event_limit, most_events), options.loops, transport, progress);
   } catch (...) {
     failure = std::current_exception();
   }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <cyclotron/runtime/loop_settings.hpp>
 #include <cyclotron/runtime/runtime.hpp>
 
 #include "distributed.hpp"
@@ -27,6 +28,7 @@ struct Options {
   /// Distribution of the PEs over the ranks; else each rank has a block of them in the order of the grid.
   std::optional<BlockCyclic> dealt{};
   std::int64_t event_limit = 0;  ///< Of each rank; see `Events`.
+  LoopSettings loops{};
 };
 
 /// Collective over `communicator`: every rank passes the same program, inputs of the same values, and the same

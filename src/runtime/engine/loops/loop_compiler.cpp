@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,6 +40,7 @@ class LoopLibrary {
       kill(process_, SIGKILL);
       wait_for(0);
     }
+    unlock();
     remove_folder();
   }
   LoopLibrary(const LoopLibrary&) = delete;
@@ -54,15 +56,23 @@ class LoopLibrary {
       std::filesystem::last_write_time(kept_, std::filesystem::file_time_type::clock::now(), ignored);
   }
 
-  void start(const LoopSource& source, const std::string& compiler) {
+  /// Not where another process compiles the same, unless this one is to wait for it: its library is found later.
+  void start(const LoopSource& source, const LoopSettings& settings, bool waits) {
+    if (!lock(waits)) return;
+    find(source, settings);
+    if (state == State::ready) return unlock();
     state = State::failed;
     owner_ = getpid();
     std::error_code error;
     auto pattern = (std::filesystem::temp_directory_path(error) / "cyclotron-loops-XXXXXX").string();
-    if (error || mkdtemp(pattern.data()) == nullptr) return;
+    if (error || mkdtemp(pattern.data()) == nullptr) return unlock();
     folder_ = pattern;
     std::ofstream(folder_ / "loops.c") << source.text;
-    if (spawn(compiler)) state = State::compiling;
+    if (spawn(settings.compiler)) {
+      state = State::compiling;
+    } else {
+      unlock();
+    }
   }
 
   /// Goes on where the compiler is done; waits for it if asked to.
@@ -71,6 +81,7 @@ class LoopLibrary {
     if (state != State::compiling || !wait_for(waits ? 0 : WNOHANG)) return;
     state = State::failed;
     if (load(folder_ / "loops.so")) keep();
+    unlock();
     remove_folder();
   }
 
@@ -131,6 +142,31 @@ class LoopLibrary {
     if (error) std::filesystem::remove(written, error);
   }
 
+  /// False where another process has the lock. Without a file that is kept, or locks on its disk, there is none to have.
+  bool lock(bool waits) {
+    if (kept_.empty()) return true;
+    std::error_code ignored;
+    std::filesystem::create_directories(kept_.parent_path(), ignored);
+    lock_ = open(lock_file().c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    if (lock_ < 0 || flock(lock_, waits ? LOCK_EX : LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+      return true;
+    close(lock_);
+    lock_ = -1;
+    return false;
+  }
+
+  void unlock() {
+    if (lock_ < 0) return;
+    std::error_code ignored;
+    std::filesystem::remove(lock_file(), ignored);
+    close(lock_);
+    lock_ = -1;
+  }
+
+  [[nodiscard]] std::filesystem::path lock_file() const {
+    return kept_.parent_path() / fmt::format(".{}.lock", kept_.stem().string());
+  }
+
   /// With no input and no output, and out of the reach of the terminal's interrupts.
   bool spawn(const std::string& compiler) {
     const std::string source = folder_ / "loops.c", result = folder_ / "loops.so";
@@ -182,6 +218,7 @@ class LoopLibrary {
   std::filesystem::path folder_;  ///< Of this compilation.
   std::filesystem::path kept_;    ///< The file for later processes.
   pid_t process_ = -1, owner_ = -1;
+  int lock_ = -1;  ///< An open file, until the library is kept.
 };
 
 /// Those of this process, by their text.
@@ -213,9 +250,10 @@ constexpr double seconds_between_looks = 2e-3;
 }  // namespace
 
 LoopCompilation::LoopCompilation(PeArray& array, const std::vector<TensorAccess>& tensors,
-                                 const LoopSettings& settings)
+                                 const LoopSettings& settings, StoreMarks* marks)
     : array_(array),
       tensors_(tensors),
+      marks_(marks),
       settings_(settings),
       started_(std::chrono::steady_clock::now()),
       next_look_(settings.seconds_to_look),
@@ -243,7 +281,7 @@ void LoopCompilation::poll() {
   if (taken < next_look_) return;
   next_look_ = taken + seconds_between_looks;
   if (!has_source_) {
-    source_ = source_of_loops(array_, tensors_);
+    source_ = source_of_loops(array_, tensors_, marks_ != nullptr);
     has_source_ = true;
     done_ = source_.loops.empty();
     if (done_) return;
@@ -254,7 +292,7 @@ void LoopCompilation::poll() {
     const double least =
         std::max(settings_.seconds_to_compile, 1e-6 * static_cast<double>(source_.text.size()));
     if (library.state == LoopLibrary::State::waiting && library.seconds + taken >= least)
-      library.start(source_, settings_.compiler);
+      library.start(source_, settings_, false);
     library.look(false);
     if (library.state == LoopLibrary::State::ready) put_in_place(library.functions);
     done_ = library.state == LoopLibrary::State::ready || library.state == LoopLibrary::State::failed;
@@ -270,17 +308,21 @@ void LoopCompilation::put_in_place(const std::vector<LoopFunction>& found) {
     functions[step] = found[n];
     functions[array_.codes()[pe_class].steps[step].target - 1] = found[n];
   }
-  for (const TensorAccess& tensor : tensors_) loops_.tensors.push_back(tensor.data());
+  for (const TensorAccess& tensor : tensors_) loops_.places.push_back(tensor.data());
+  if (marks_ != nullptr) {
+    for (auto& marks : *marks_) loops_.places.push_back(marks.data());
+  }
+  loops_.places.insert(loops_.places.end(), source_.functions.begin(), source_.functions.end());
   array_.set_compiled_loops(&loops_);
 }
 
 std::size_t compile_loops_of(const PeArray& array, const std::vector<TensorAccess>& tensors,
                              const LoopSettings& settings) {
-  const auto source = source_of_loops(array, tensors);
+  const auto source = source_of_loops(array, tensors, false);
   if (source.loops.empty()) return 0;
   return LoopLibraries::of_process().with(source.text, [&](LoopLibrary& library) -> std::size_t {
     if (library.state == LoopLibrary::State::unknown) library.find(source, settings);
-    if (library.state == LoopLibrary::State::waiting) library.start(source, settings.compiler);
+    if (library.state == LoopLibrary::State::waiting) library.start(source, settings, true);
     library.look(true);
     return library.state == LoopLibrary::State::ready ? source.loops.size() : 0;
   });

@@ -17,8 +17,9 @@ namespace cyclotron::runtime {
 /// interpreter runs them.
 class LoopCompilation {
  public:
-  /// Both are to live as long as this.
-  LoopCompilation(PeArray& array, const std::vector<TensorAccess>& tensors, const LoopSettings& settings);
+  /// All are to live as long as this. `marks`: of a run that notes what it stores.
+  LoopCompilation(PeArray& array, const std::vector<TensorAccess>& tensors, const LoopSettings& settings,
+                  StoreMarks* marks = nullptr);
   /// Adds the run's time to that of its loops.
   ~LoopCompilation();
   LoopCompilation(const LoopCompilation&) = delete;
@@ -33,6 +34,7 @@ class LoopCompilation {
 
   PeArray& array_;
   const std::vector<TensorAccess>& tensors_;
+  StoreMarks* marks_;
   LoopSettings settings_;
   std::chrono::steady_clock::time_point started_;
   double next_look_ = 0;

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -64,15 +65,22 @@ struct Local {
 
 class LoopWriter {
  public:
-  LoopWriter(const Code& code, const std::vector<TensorAccess>& tensors, Nest nest)
-      : code_(code), tensors_(tensors), nest_(nest), root_(code.steps[nest.opener].variable) {}
+  /// `functions`: those of the loops before it, to which its own are added.
+  LoopWriter(const Code& code, const std::vector<TensorAccess>& tensors, bool marks,
+             std::vector<void*>& functions, Nest nest)
+      : code_(code),
+        tensors_(tensors),
+        marks_(marks),
+        functions_(functions),
+        nest_(nest),
+        root_(code.steps[nest.opener].variable) {}
 
   /// None where it is not one for the compiler.
   std::optional<std::string> write(std::size_t number) {
     if (!add_uses() || !find_regions()) return std::nullopt;
     const auto& root = code_.steps[nest_.opener];
     line(
-        "u32 loop_{}(char* restrict M, char* const* T, i64* variables, i64* limits, i64 budget, i64* work) "
+        "u32 loop_{}(char* restrict M, void* const* T, i64* variables, i64* limits, i64 budget, i64* work) "
         "{{",
         number);
     for (std::uint32_t v = 0; v <= root_; ++v) line("i64 v{0} = variables[{0}];", v);
@@ -152,6 +160,18 @@ class LoopWriter {
     return true;
   }
 
+  static bool has_text(const Step& one) {
+    return operators::is_elementwise(one.op) && (one.flags & ~Flags{operators::checked}) == 0 &&
+           (c_expression(one.op, one.dtype) || c_function(one.op, one.dtype) != nullptr);
+  }
+
+  bool add_indexed(const Step& one) {
+    if (one.indexed == Step::not_indexed) return true;
+    const IndexedElement& at = code_.indexed[one.indexed];
+    return is_small(at.lower) && is_small(at.upper) && std::abs(at.stride) < coefficient_limit &&
+           add_use(at.number, DType::int64, false);
+  }
+
   bool add_element(const Step& one) {
     const TensorAccess& tensor = tensors_[one.tensor];
     const auto width = static_cast<std::int64_t>(operators::size_bytes(one.dtype));
@@ -186,6 +206,10 @@ class LoopWriter {
         case Step::Kind::branch:
           if (one.upper.count > 0 || !is_small_branch(one)) return false;
           break;
+        case Step::Kind::exit:
+          if (one.variable != step(nest_.opener).variable || !add_use(one.access, DType::boolean, false))
+            return false;
+          break;
         case Step::Kind::repeat:
         case Step::Kind::skip: break;
         case Step::Kind::load:
@@ -196,8 +220,7 @@ class LoopWriter {
           if (!one.scalar || !add_sources(one) || !add_use(one.access, one.dtype, true)) return false;
           break;
         case Step::Kind::compute:
-          if (!one.scalar || one.indexed != Step::not_indexed || one.flags != 0 ||
-              !c_expression(one.op, one.dtype) || !add_sources(one) ||
+          if (!one.scalar || !has_text(one) || !add_sources(one) || !add_indexed(one) ||
               !add_use(one.access, operators::result_dtype(one.op, one.dtype), true))
             return false;
           break;
@@ -284,13 +307,18 @@ class LoopWriter {
         line("{0}* restrict const R{1} = ({0}*)(M + {2});", c_type(regions_[r].dtype), r, regions_[r].first);
     }
     std::map<std::uint32_t, DType> used;
+    std::set<std::uint32_t> stored;
     for (std::uint32_t at = nest_.opener; at < nest_.end; ++at) {
       const auto kind = step(at).kind;
       if (kind == Step::Kind::load || kind == Step::Kind::store)
         used.emplace(step(at).tensor, step(at).dtype);
+      if (kind == Step::Kind::store) stored.insert(step(at).tensor);
     }
     for (const auto& [tensor, dtype] : used)
       line("{0}* restrict const T{1} = ({0}*)T[{1}];", c_type(dtype), tensor);
+    if (!marks_) return;
+    for (const auto tensor : stored)
+      line("char* restrict const S{} = (char*)T[{}];", tensor, tensors_.size() + tensor);
   }
 
   /// In parentheses; with another name for the innermost loop's variable where that is given.
@@ -313,12 +341,13 @@ class LoopWriter {
                        last.empty() ? "v" : last, innermost_);
   }
 
-  [[nodiscard]] std::string place(std::uint32_t number, DType dtype) const {
+  /// `further`: the name of elements from there on.
+  [[nodiscard]] std::string place(std::uint32_t number, DType dtype, std::string_view further = "0") const {
     const SlotAccess& access = code_.accesses[number];
     const auto r = region_of(access);
     if (regions_[r].scalars) return fmt::format("s{}", local_of(access, dtype));
     const auto before = (access.address - regions_[r].first) / access.stride;
-    return fmt::format("R{}[{} + {}]", r, before, index(access));
+    return fmt::format("R{}[{} + {} + {}]", r, before, index(access), further);
   }
 
   [[nodiscard]] std::string element(const Step& one) const {
@@ -328,6 +357,15 @@ class LoopWriter {
       result += fmt::format(" + {}LL * {}", tensors_[one.tensor].stride(d) / width,
                             text(code_.forms[one.operands.first + d]));
     return result + "]";
+  }
+
+  /// Marks the element that a store writes; see `text` for `last`.
+  [[nodiscard]] std::string mark(const Step& store, std::string_view last = {}) const {
+    std::string result;
+    for (std::uint32_t d = 0; d < store.operands.count; ++d)
+      result = fmt::format("({} * {}LL + {})", d == 0 ? "0" : result, tensors_[store.tensor].extent(d),
+                           text(code_.forms[store.operands.first + d], last));
+    return fmt::format("S{}[{}] = 1;", store.tensor, store.operands.count == 0 ? "0" : result);
   }
 
   [[nodiscard]] std::string value(const Source& source, DType dtype) const {
@@ -370,6 +408,7 @@ class LoopWriter {
         const Source& source = code_.sources[one.operands.first + n];
         if (!source.constant) add_access(source.index);
       }
+      if (one.indexed != Step::not_indexed) add_access(code_.indexed[one.indexed].number);
     }
     return result;
   }
@@ -384,6 +423,7 @@ class LoopWriter {
       for (const Source& source : std::span(code_.sources).subspan(one.operands.first, one.operands.count)) {
         if (!source.constant) use(code_.accesses[source.index]);
       }
+      if (one.indexed != Step::not_indexed) use(code_.accesses[code_.indexed[one.indexed].number]);
     }
   }
 
@@ -411,14 +451,26 @@ class LoopWriter {
     line("const i64 e{0} = {1}, l{0} = v{0} + (e{0} - v{0}) / {2} * {2};", v, last, one.step);
     check_inside(nest, otherwise);
     line("done += (e{0} - v{0}) / {1} + 1;", v, one.step);
+    if (marks_) mark_all(nest);
     line("for (; v{0} <= e{0}; v{0} += {1}) {{", v, one.step);
     body(nest);
     line("}}");
   }
 
+  /// Before an innermost loop: marks what its stores write, those in branches excepted.
+  void mark_all(Nest nest) {
+    const Step& one = step(nest.opener);
+    for (std::uint32_t at = nest.opener + 1; at < nest.end; ++at) {
+      if (step(at).kind == Step::Kind::branch) at = step(at).target - 1;
+      if (step(at).kind != Step::Kind::store) continue;
+      line("for (i64 x{0} = v{0}; x{0} <= e{0}; x{0} += {1}) {2}", one.variable, one.step,
+           mark(step(at), "x"));
+    }
+  }
+
   static bool is_work(const Step& one) {
     return one.kind == Step::Kind::load || one.kind == Step::Kind::store || one.kind == Step::Kind::move ||
-           one.kind == Step::Kind::compute;
+           one.kind == Step::Kind::compute || one.kind == Step::Kind::exit;
   }
 
   /// Before an innermost loop: whether its steps stay inside in all iterations, those in branches excepted.
@@ -464,7 +516,8 @@ class LoopWriter {
           const auto outside = leaves(one, false);
           if (!outside.empty()) line("if ({}) {{ {} }}", fmt::join(outside, " || "), leave(at));
         }
-        compute(one);
+        compute(at);
+        if (marks_ && one.kind == Step::Kind::store && (!innermost || branches > 0)) line("{}", mark(one));
       }
     }
     innermost_open_ = outer;
@@ -522,8 +575,13 @@ class LoopWriter {
     return result;
   }
 
-  void compute(const Step& one) {
+  void compute(std::uint32_t at) {
+    const Step& one = step(at);
     if (one.kind == Step::Kind::store) return line("{} = {};", element(one), place(one.access, one.dtype));
+    if (one.kind == Step::Kind::exit) {  // what ends a loop counts it too
+      return line("if (!{0} || v{1} == h{1}) {{ {2} }}", place(one.access, DType::boolean), one.variable,
+                  leave(at));
+    }
     const auto dtype =
         one.kind == Step::Kind::compute ? operators::result_dtype(one.op, one.dtype) : one.dtype;
     const auto to = place(one.access, dtype);
@@ -531,14 +589,14 @@ class LoopWriter {
       line("{} = {};", to, element(one));
     } else if (one.kind == Step::Kind::move) {
       line("{} = {};", to, value(code_.sources[one.operands.first], dtype));
+    } else if (one.indexed != Step::not_indexed) {
+      indexed(at, dtype);
     } else {
-      std::string operands;
-      for (std::uint32_t n = 0; n < one.operands.count; ++n) {
-        const auto type = operators::operand_dtype(one.op, n, one.dtype);
-        operands += fmt::format("const {} {} = {}; ", c_type(type), "abc"[n],
-                                value(code_.sources[one.operands.first + n], type));
-      }
-      line("{{ {}{} = {}; }}", operands, to, *c_expression(one.op, one.dtype));
+      std::vector<std::string> operands;
+      for (std::uint32_t n = 0; n < one.operands.count; ++n)
+        operands.push_back(
+            value(code_.sources[one.operands.first + n], operators::operand_dtype(one.op, n, one.dtype)));
+      apply(at, to, operands);
     }
     const auto local = local_of(code_.accesses[one.access], dtype);
     if (local == locals_.size() || locals_[local].others.empty()) return;
@@ -546,9 +604,62 @@ class LoopWriter {
     for (const auto other : locals_[local].others) line("w{} = 0;", other);
   }
 
+  /// An operator's result; the interpreter is to tell where it has none.
+  void apply(std::uint32_t at, const std::string& to, const std::vector<std::string>& operands) {
+    const Step& one = step(at);
+    std::string given;
+    for (std::uint32_t n = 0; n < operands.size(); ++n)
+      given += fmt::format("const {} {} = {}; ", c_type(operators::operand_dtype(one.op, n, one.dtype)),
+                           "abc"[n], operands[n]);
+    const auto failure = c_failure(one.op, one.flags, one.dtype);
+    if (!failure.empty()) given += fmt::format("if ({}) {{ {} }} ", failure, leave(at));
+    const auto expression = c_expression(one.op, one.dtype);
+    line("{{ {}{} = {}; }}", given, to, expression ? std::string(*expression) : call(one));
+  }
+
+  /// A call of the interpreter's function; without effects, so that one does for equal operands.
+  std::string call(const Step& one) {
+    void* const function = c_function(one.op, one.dtype);
+    auto found = std::ranges::find(functions_, function);
+    if (found == functions_.end()) found = functions_.insert(found, function);
+    std::string types, names;
+    for (std::uint32_t n = 0; n < one.operands.count; ++n) {
+      const std::string_view comma = n == 0 ? "" : ", ";
+      types += fmt::format("{}{}", comma, c_type(operators::operand_dtype(one.op, n, one.dtype)));
+      names += fmt::format("{}{}", comma, "abc"[n]);
+    }
+    const auto place =
+        tensors_.size() * (marks_ ? 2 : 1) + static_cast<std::size_t>(found - functions_.begin());
+    return fmt::format("((__attribute__((const)) {} (*)({}))T[{}] /* {} {} */)({})",
+                       c_type(operators::result_dtype(one.op, one.dtype)), types, place,
+                       operators::info(one.op).name, operators::name(one.dtype), names);
+  }
+
+  /// An operator on the element that a number tells, if it is one of those.
+  void indexed(std::uint32_t at, DType dtype) {
+    const Step& one = step(at);
+    const IndexedElement& element = code_.indexed[one.indexed];
+    const Source& last = code_.sources[one.operands.first + one.operands.count - 1];
+    const bool accumulates = one.operands.count > 1;
+    const SlotAccess& indexed = code_.accesses[element.scatters ? one.access : last.index];
+    line("{{ const i64 n = {}, first = {};", place(element.number, DType::int64), text(element.lower));
+    line("if (first <= n && n <= {}) {{ const i64 f = {}LL * (n - first);", text(element.upper),
+         element.stride);
+    line("if ((u64)({} + f) >= {}ull) {{ {} }}", index(indexed), indexed.count, leave(at));
+    const auto to = place(one.access, dtype, element.scatters ? "f" : "0");
+    std::vector<std::string> operands;
+    if (accumulates) operands.push_back(to);
+    operands.push_back(element.scatters ? value(last, one.dtype) : place(last.index, one.dtype, "f"));
+    apply(at, to, operands);
+    if (accumulates || element.scatters) return line("}} }}");
+    line("}} else {} = {}; }}", to, c_constant(dtype, code_.constants[element.neutral].bytes.data()));
+  }
+
   static constexpr std::uint32_t no_variable = 0xffffffffU;
   const Code& code_;
   const std::vector<TensorAccess>& tensors_;
+  bool marks_;
+  std::vector<void*>& functions_;
   Nest nest_;
   std::uint32_t root_;
   std::vector<Use> uses_;
@@ -571,7 +682,7 @@ std::uint32_t depth_of(const Code& code, std::uint32_t opener) {
 
 }  // namespace
 
-LoopSource source_of_loops(const PeArray& array, const std::vector<TensorAccess>& tensors) {
+LoopSource source_of_loops(const PeArray& array, const std::vector<TensorAccess>& tensors, bool marks) {
   LoopSource result;
   result.text = prologue;
   for (const Code& code : array.codes()) {
@@ -579,7 +690,8 @@ LoopSource source_of_loops(const PeArray& array, const std::vector<TensorAccess>
       const Step& one = code.steps[at];
       if (one.kind != Step::Kind::loop || one.target - at > most_steps || depth_of(code, at) > most_depth)
         continue;
-      const auto text = LoopWriter(code, tensors, {at, one.target - 1}).write(result.loops.size());
+      const Nest nest{at, one.target - 1};
+      const auto text = LoopWriter(code, tensors, marks, result.functions, nest).write(result.loops.size());
       if (!text) continue;
       result.text += *text;
       result.loops.push_back({code.index, at});

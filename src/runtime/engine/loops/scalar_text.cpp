@@ -24,26 +24,52 @@ std::optional<std::string_view> of_floats(Op op, bool is_double) {
     case Op::first_minimum: return "b < a ? b : a";
     case Op::sqrt: return is_double ? "__builtin_sqrt(a)" : "__builtin_sqrtf(a)";
     case Op::absolute: return is_double ? "__builtin_fabs(a)" : "__builtin_fabsf(a)";
+    case Op::is_nan: return "a != a";
+    case Op::is_finite: return "__builtin_isfinite(a)";
     default: return std::nullopt;
   }
 }
 
+/// Unsigned, so that they wrap; what the result is put into cuts it.
 std::optional<std::string_view> of_integers(Op op, bool is_long) {
   switch (op) {
-    case Op::add: return is_long ? "(i64)((u64)a + (u64)b)" : "(int)((u32)a + (u32)b)";
-    case Op::subtract: return is_long ? "(i64)((u64)a - (u64)b)" : "(int)((u32)a - (u32)b)";
-    case Op::multiply: return is_long ? "(i64)((u64)a * (u64)b)" : "(int)((u32)a * (u32)b)";
-    case Op::negative: return is_long ? "(i64)(0 - (u64)a)" : "(int)(0 - (u32)a)";
-    case Op::multiply_add:
-      return is_long ? "(i64)((u64)a + (u64)b * (u64)c)" : "(int)((u32)a + (u32)b * (u32)c)";
-    case Op::multiply_subtract:
-      return is_long ? "(i64)((u64)a - (u64)b * (u64)c)" : "(int)((u32)a - (u32)b * (u32)c)";
+    case Op::add: return is_long ? "(u64)a + (u64)b" : "(u32)a + (u32)b";
+    case Op::subtract: return is_long ? "(u64)a - (u64)b" : "(u32)a - (u32)b";
+    case Op::multiply: return is_long ? "(u64)a * (u64)b" : "(u32)a * (u32)b";
+    case Op::negative: return is_long ? "0 - (u64)a" : "0 - (u32)a";
+    case Op::absolute: return is_long ? "a < 0 ? 0 - (u64)a : (u64)a" : "a < 0 ? 0 - (u32)a : (u32)a";
+    case Op::multiply_add: return is_long ? "(u64)a + (u64)b * (u64)c" : "(u32)a + (u32)b * (u32)c";
+    case Op::multiply_subtract: return is_long ? "(u64)a - (u64)b * (u64)c" : "(u32)a - (u32)b * (u32)c";
     case Op::maximum: return "a >= b ? a : b";
     case Op::minimum: return "b >= a ? a : b";
     case Op::bit_and: return "a & b";
     case Op::bit_or: return "a | b";
     case Op::bit_xor: return "a ^ b";
+    case Op::bit_not: return "~a";
+    case Op::normalize_index: return "a < 0 ? a + b : a";
+    case Op::to_int8: return "(signed char)a";
+    case Op::to_int16: return "(short)a";
+    case Op::to_int32: return "(int)a";
+    case Op::to_int64: return "(i64)a";
+    case Op::to_uint8: return "(unsigned char)a";
+    case Op::to_uint16: return "(unsigned short)a";
+    case Op::to_uint32: return "(u32)a";
+    case Op::to_uint64: return "(u64)a";
     default: return std::nullopt;
+  }
+}
+
+std::optional<std::string_view> of_booleans(Op op) {
+  switch (op) {
+    case Op::add: return "(a | b) != 0";
+    case Op::multiply: return "(a != 0) & (b != 0)";
+    case Op::maximum: return "a >= b ? a : b";
+    case Op::minimum: return "b >= a ? a : b";
+    case Op::bit_and: return "a & b";
+    case Op::bit_or: return "a | b";
+    case Op::bit_xor: return "a ^ b";
+    case Op::bit_not: return "a == 0";
+    default: return op >= Op::to_int8 && op <= Op::to_uint64 ? of_integers(op, true) : std::nullopt;
   }
 }
 
@@ -67,9 +93,15 @@ std::optional<std::string_view> of_truth(Op op) {
 
 std::string_view c_type(DType dtype) {
   switch (dtype) {
-    case DType::boolean: return "unsigned char";
+    case DType::boolean:
+    case DType::uint8: return "unsigned char";
+    case DType::int8: return "signed char";
+    case DType::int16: return "short";
+    case DType::uint16: return "unsigned short";
     case DType::int32: return "int";
+    case DType::uint32: return "u32";
     case DType::int64: return "i64";
+    case DType::uint64: return "u64";
     case DType::float32: return "float";
     case DType::float64: return "double";
     default: return {};
@@ -82,9 +114,7 @@ std::string c_constant(DType dtype, const std::byte* number) {
   switch (dtype) {
     case DType::float64: return fmt::format("((union {{ u64 i; double d; }}){{ {}ull }}).d", bits);
     case DType::float32: return fmt::format("((union {{ u32 i; float d; }}){{ {}u }}).d", bits);
-    case DType::int64: return fmt::format("(i64){}ull", bits);
-    case DType::int32: return fmt::format("(int){}u", bits);
-    default: return fmt::format("(unsigned char){}", bits);
+    default: return fmt::format("({}){}ull", c_type(dtype), bits);
   }
 }
 
@@ -94,12 +124,30 @@ std::optional<std::string_view> c_expression(Op op, DType dtype) {
   if (const auto truth = of_truth(op)) return truth;
   if (op == Op::to_float64) return "(double)a";
   if (op == Op::to_float32) return "(float)a";
+  if (op == Op::to_bool) return "a != 0";
   switch (dtype) {
+    case DType::boolean: return of_booleans(op);
     case DType::float32: return of_floats(op, false);
     case DType::float64: return of_floats(op, true);
-    case DType::int32: return of_integers(op, false);
-    case DType::int64: return of_integers(op, true);
-    default: return std::nullopt;
+    case DType::int64:
+    case DType::uint64: return of_integers(op, true);
+    default: return c_type(dtype).empty() ? std::nullopt : of_integers(op, false);
+  }
+}
+
+std::string_view c_failure(Op op, Flags flags, DType dtype) {
+  const bool is_integer = operators::integer_limits(dtype).has_value() || dtype == DType::int64;
+  if (op == Op::power && is_integer) return "b < 0";
+  const bool checked = (flags & operators::checked) != 0;
+  if (op == Op::normalize_index) return checked ? "a < 0 || a >= b" : "!(a >= -b && a < b)";
+  if (!checked) return {};
+  switch (op) {
+    case Op::divide:
+    case Op::floor_divide:
+    case Op::remainder: return "b == 0";
+    case Op::sqrt: return "a < 0";
+    case Op::log: return "a <= 0";
+    default: return {};
   }
 }
 
