@@ -132,10 +132,10 @@ def arrays_for(program):
 
 def run(program, compiler, threads=1, seconds_to_look=0.0, folder=""):
     arrays, outputs = arrays_for(program)
-    _, raised = _core.run_local(
+    told = _core.run_local(
         program.core, arrays, threads=threads, loops=(compiler, folder), seconds_to_look=seconds_to_look
     )
-    return list(outputs.values()), raised
+    return list(outputs.values()), told
 
 
 def bits(array):
@@ -144,7 +144,7 @@ def bits(array):
 
 
 def compiled(kernel, *arguments, threads=1):
-    """Return the outputs of the compiled loops, which are the interpreter's and raise the same."""
+    """Return the outputs of the compiled loops: the interpreter's, which ends and raises the same."""
     program = cy.run(kernel, *arguments, threads=threads, tile=None).program
     wanted = run(program, "", threads)
     assert _core.compile_loops(program.core, arrays_for(program)[0], (COMPILER, "")) > 0
