@@ -19,34 +19,42 @@ pytestmark = pytest.mark.skipif(not COMPILER, reason="no C compiler here")
 ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng(11)
 
-# Runs until this rank has loaded the library, then once more.
+# Runs until this rank has loaded the library, then once more. A rank that fails ends the others.
 _RANK = """
-import os, sys
+import os, sys, traceback
 from pathlib import Path
 import numpy as np
 import cyclotron as cy
 from cyclotron import _mpi
 from cyclotron.runtime.backend import arrays_of, empty_outputs
-folder = Path(sys.argv[1])
+
 _mpi.init()
 world = _mpi.world()
-for path in sorted(folder.glob("*.cyc")):
+
+def run(path, kept):
     program = cy.load(path)
     inputs = np.load(path.with_suffix(".inputs.npz"))
     expected = np.load(path.with_suffix(".outputs.npz"))
     own = path.with_suffix(f".{os.getpid()}")
-    program_bytes = path.read_bytes()
+    loops = str(path.with_suffix(".sh")), kept
     loaded = False
     while True:
         outputs = empty_outputs(program)
         arrays = arrays_of(program, inputs, outputs)
-        loops = str(path.with_suffix(".sh")), sys.argv[2]
-        _mpi.run(program_bytes, world, arrays, loops=loops, seconds_to_look=0.0)
+        _mpi.run(path.read_bytes(), world, arrays, loops=loops, seconds_to_look=0.0)
         for name, array in outputs.items():
             assert array.tobytes() == expected[name].tobytes(), (path, name)
         if loaded:
             break
         loaded = _mpi.agree(b"%d" % own.exists(), world) and own.exists()
+
+try:
+    for path in sorted(Path(sys.argv[1]).glob("*.cyc")):
+        run(path, sys.argv[2])
+except BaseException:
+    traceback.print_exc()
+    sys.stderr.flush()
+    os._exit(1)
 print("same")
 """
 

@@ -63,6 +63,11 @@ struct Local {
   }
 };
 
+/// Accesses of an innermost loop: an iteration reads the element that the one before has written, which a variable holds.
+struct Carried {
+  std::uint32_t read = 0, written = 0;
+};
+
 class LoopWriter {
  public:
   /// `functions`: those of the loops before it, to which its own are added.
@@ -371,7 +376,8 @@ class LoopWriter {
   [[nodiscard]] std::string value(const Source& source, DType dtype) const {
     if (source.form) return fmt::format("({}){}", c_type(dtype), text(code_.forms[source.index]));
     if (source.constant) return c_constant(dtype, code_.constants[source.index].bytes.data());
-    return place(source.index, dtype);
+    const auto carried = std::ranges::find(carried_, source.index, &Carried::read);
+    return carried == carried_.end() ? place(source.index, dtype) : fmt::format("p{}", carried - carried_.begin());
   }
 
   /// Places that an iteration of the innermost loop goes on in a circular buffer; 0 where it stays.
@@ -452,9 +458,16 @@ class LoopWriter {
     check_inside(nest, otherwise);
     line("done += (e{0} - v{0}) / {1} + 1;", v, one.step);
     if (marks_) mark_all(nest);
+    const auto all = carried_between_iterations(nest);
+    for (std::size_t n = 0; n < all.size(); ++n) {
+      const auto dtype = regions_[region_of(code_.accesses[all[n].read])].dtype;
+      line("{} p{} = {};", c_type(dtype), n, place(all[n].read, dtype));
+    }
+    carried_ = all;
     line("for (; v{0} <= e{0}; v{0} += {1}) {{", v, one.step);
     body(nest);
     line("}}");
+    carried_.clear();
   }
 
   /// Before an innermost loop: marks what its stores write, those in branches excepted.
@@ -466,6 +479,61 @@ class LoopWriter {
       line("for (i64 x{0} = v{0}; x{0} <= e{0}; x{0} += {1}) {2}", one.variable, one.step,
            mark(step(at), "x"));
     }
+  }
+
+  /// Of an innermost loop without branches: the reads of what one step alone writes, an iteration before.
+  [[nodiscard]] std::vector<Carried> carried_between_iterations(Nest nest) const {
+    std::vector<Carried> result;
+    std::map<std::size_t, std::vector<std::uint32_t>> writers;  // By region.
+    for (std::uint32_t at = nest.opener + 1; at < nest.end; ++at) {
+      if (step(at).kind == Step::Kind::branch) return {};
+      if (writes(step(at))) writers[region_of(code_.accesses[step(at).access])].push_back(at);
+    }
+    for (const auto& [region, steps] : writers) {
+      if (regions_[region].scalars || steps.size() > 1 || step(steps[0]).indexed != Step::not_indexed) continue;
+      const auto written = step(steps[0]).access;
+      std::map<std::uint32_t, bool> reads;  // Whether all of them come before it.
+      for (std::uint32_t at = nest.opener + 1; at < nest.end; ++at) {
+        const Step& one = step(at);
+        if (!writes(one) || one.kind == Step::Kind::load) continue;
+        for (const Source& source : std::span(code_.sources).subspan(one.operands.first, one.operands.count)) {
+          if (source.constant || !follows(source.index, written, step(nest.opener))) continue;
+          auto& before = reads.try_emplace(source.index, true).first->second;
+          before = before && at <= steps[0];
+        }
+      }
+      for (const auto& [read, before] : reads) {
+        if (before) result.push_back({read, written});
+      }
+    }
+    return result;
+  }
+
+  static bool writes(const Step& one) {
+    return is_work(one) && one.kind != Step::Kind::store && one.kind != Step::Kind::exit;
+  }
+
+  /// Tells whether an access is to the element that another one was to an iteration before.
+  [[nodiscard]] bool follows(std::uint32_t read, std::uint32_t written, const Step& loop) const {
+    const SlotAccess &one = code_.accesses[read], &other = code_.accesses[written];
+    const bool wraps = one.wrap != SlotAccess::no_wrap;
+    const auto by = [&](const Form& form) { return coefficient(code_, form, loop.variable) * loop.step; };
+    if (one.address != other.address || one.stride != other.stride ||
+        wraps != (other.wrap != SlotAccess::no_wrap) || !same_terms(one.index, other.index) ||
+        one.index.constant != other.index.constant - by(other.index))
+      return false;
+    if (!wraps) return true;
+    const Wrapped &first = code_.wraps[one.wrap], &second = code_.wraps[other.wrap];
+    return first.modulus == second.modulus && first.stride == second.stride &&
+           same_terms(first.form, second.form) &&
+           (first.form.constant - second.form.constant + by(second.form)) % first.modulus == 0;
+  }
+
+  [[nodiscard]] bool same_terms(const Form& one, const Form& other) const {
+    const auto terms = [&](const Form& form) { return std::span(code_.terms).subspan(form.first, form.count); };
+    return std::ranges::equal(terms(one), terms(other), [](const Term& a, const Term& b) {
+      return a.coefficient == b.coefficient && a.variable == b.variable;
+    });
   }
 
   static bool is_work(const Step& one) {
@@ -598,6 +666,9 @@ class LoopWriter {
             value(code_.sources[one.operands.first + n], operators::operand_dtype(one.op, n, one.dtype)));
       apply(at, to, operands);
     }
+    for (std::size_t n = 0; n < carried_.size(); ++n) {
+      if (carried_[n].written == one.access) line("p{} = {};", n, to);
+    }
     const auto local = local_of(code_.accesses[one.access], dtype);
     if (local == locals_.size() || locals_[local].others.empty()) return;
     line("w{} = 1;", local);
@@ -665,6 +736,7 @@ class LoopWriter {
   std::vector<Use> uses_;
   std::vector<Region> regions_;
   std::vector<Local> locals_;
+  std::vector<Carried> carried_;  ///< Of the innermost loop that is written.
   std::string text_;
   std::uint32_t innermost_open_ = 0;  ///< Variable of the innermost loop around what is written.
   std::uint32_t innermost_ = no_variable, checked_ = no_variable;  ///< That of a loop that holds no other.
