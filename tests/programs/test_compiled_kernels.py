@@ -103,6 +103,19 @@ def local_alignment(a, b, match, mismatch, gap):
 
 
 @cy.kernel
+def chains(x):
+    """Elements from the one before, which is read again once they are written; and from two before."""
+    n, m = x.shape
+    H = cy.zeros((n, m))
+    G = cy.zeros((n, m))
+    for i in range(1, n):
+        for j in range(2, m):
+            H[i, j] = H[i - 1, j] * 0.25 + H[i, j - 1] * 0.5 + x[i, j]
+            G[i, j] = H[i, j] - H[i, j - 1] + G[i, j - 2] * 0.5 - H[i - 1, j - 1]
+    return H, G
+
+
+@cy.kernel
 def foldings(s):
     n = s.shape[0]
     N = cy.zeros((n, n), dtype=cy.int32)
@@ -223,6 +236,19 @@ def test_alignments(n, m, dtype):
             s = 3 if a[i - 1] == b[j - 1] else -2
             H[i, j] = max(0, H[i - 1, j - 1] + s, H[i - 1, j] - 1, H[i, j - 1] - 1)
     np.testing.assert_array_equal(compiled(local_alignment, a, b, 3, -2, 1)[0], H)
+
+
+@pytest.mark.parametrize("shape", [(5, 9), (31, 43)], ids=str)
+def test_elements_that_one_iteration_hands_to_the_next(shape):
+    x = RNG.random(shape)
+    H, G = np.zeros(shape), np.zeros(shape)
+    for i in range(1, shape[0]):
+        for j in range(2, shape[1]):
+            H[i, j] = H[i - 1, j] * 0.25 + H[i, j - 1] * 0.5 + x[i, j]
+            G[i, j] = H[i, j] - H[i, j - 1] + G[i, j - 2] * 0.5 - H[i - 1, j - 1]
+    got = compiled(chains, x)
+    np.testing.assert_allclose(got[0], H, rtol=1e-14)
+    np.testing.assert_allclose(got[1], G, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("n", [7, 26])

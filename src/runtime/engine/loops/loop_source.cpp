@@ -377,7 +377,8 @@ class LoopWriter {
     if (source.form) return fmt::format("({}){}", c_type(dtype), text(code_.forms[source.index]));
     if (source.constant) return c_constant(dtype, code_.constants[source.index].bytes.data());
     const auto carried = std::ranges::find(carried_, source.index, &Carried::read);
-    return carried == carried_.end() ? place(source.index, dtype) : fmt::format("p{}", carried - carried_.begin());
+    return carried == carried_.end() ? place(source.index, dtype)
+                                     : fmt::format("p{}", carried - carried_.begin());
   }
 
   /// Places that an iteration of the innermost loop goes on in a circular buffer; 0 where it stays.
@@ -490,13 +491,15 @@ class LoopWriter {
       if (writes(step(at))) writers[region_of(code_.accesses[step(at).access])].push_back(at);
     }
     for (const auto& [region, steps] : writers) {
-      if (regions_[region].scalars || steps.size() > 1 || step(steps[0]).indexed != Step::not_indexed) continue;
+      if (regions_[region].scalars || steps.size() > 1 || step(steps[0]).indexed != Step::not_indexed)
+        continue;
       const auto written = step(steps[0]).access;
       std::map<std::uint32_t, bool> reads;  // Whether all of them come before it.
       for (std::uint32_t at = nest.opener + 1; at < nest.end; ++at) {
         const Step& one = step(at);
         if (!writes(one) || one.kind == Step::Kind::load) continue;
-        for (const Source& source : std::span(code_.sources).subspan(one.operands.first, one.operands.count)) {
+        for (const Source& source :
+             std::span(code_.sources).subspan(one.operands.first, one.operands.count)) {
           if (source.constant || !follows(source.index, written, step(nest.opener))) continue;
           auto& before = reads.try_emplace(source.index, true).first->second;
           before = before && at <= steps[0];
@@ -530,7 +533,9 @@ class LoopWriter {
   }
 
   [[nodiscard]] bool same_terms(const Form& one, const Form& other) const {
-    const auto terms = [&](const Form& form) { return std::span(code_.terms).subspan(form.first, form.count); };
+    const auto terms = [&](const Form& form) {
+      return std::span(code_.terms).subspan(form.first, form.count);
+    };
     return std::ranges::equal(terms(one), terms(other), [](const Term& a, const Term& b) {
       return a.coefficient == b.coefficient && a.variable == b.variable;
     });
