@@ -728,6 +728,9 @@ def dependences(system: System) -> tuple[list[dict[str, Any]], list[dict[str, An
 def dtypes() -> list[str]:
     """NumPy's names of the dtypes that elements have."""
 
+def equations_to_lower(system: System, kernel: System) -> System | None:
+    """The equations that are compiled; None where that depends on the schedule."""
+
 def fetch_cycles(program: Program, tensor: int, *, progress: Callable[[float], bool] | None = None) -> int:
     """Simulate the STOREs of a resident output alone."""
 
@@ -756,6 +759,9 @@ def operation_graph(system: System, machine: Machine, *, most: int) -> Operation
 
 def operations_by_place(system: System, machine: Machine, space: Sequence[str]) -> list[dict[str, Any]]:
     """The number of operations of a system at each place, and the cycles of each at least."""
+
+def operator_places(system: System, graph: OperationGraph, space: Sequence[str]) -> list[dict[str, Any]]:
+    """The coordinates of operators, in each way to place equations that lack an index."""
 
 def operators() -> list[Operator]:
     """The registry."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +16,12 @@ from numpy.typing import NDArray
 from cyclotron import _core
 from cyclotron.machine.machine import Machine
 from cyclotron.schedule.schedule import Fold, Schedule
+from cyclotron.support.errors import CyclotronError
 
 # Points that the longest chain of operators is followed through: a few tenths of a second.
 _MOST_POINTS = 300_000
-# Nodes times alignments of folds that the least time is computed for: a few tenths of a second.
-_MOST_NODES = 1_000_000
+# Spaces whose coordinates are kept.
+_MOST_SPACES = 32
 # What a dimension of the grid is shared out over: a fold, no fold, or not yet decided.
 Shares = Sequence[Fold | None]
 
@@ -87,7 +89,7 @@ class PlacedWork:
             for one in found
         ]
         self.space, self._units = space, _units(machine)
-        self._bounds: dict[tuple[Any, ...], int] = {}
+        self._bounds = functools.cache(self._cycles)
         self.axes = tuple(found and Axis(*found) for found in _core.values_along(system, list(space)))
         self.total = sum(count.cycles * int(count.counts.sum()) for count in self.counts)
 
@@ -101,10 +103,7 @@ class PlacedWork:
         most : sequence of int
             PEs along each dimension at most.
         """
-        key = (tuple(shares), tuple(most))
-        if key not in self._bounds:
-            self._bounds[key] = self._cycles(shares, most)
-        return self._bounds[key]
+        return self._bounds(tuple(shares), tuple(most))
 
     def _cycles(self, shares: Shares, most: Sequence[int]) -> int:
         decided = range(len(shares))
@@ -209,12 +208,15 @@ class LeastTime:
     machine : Machine
     fix : Schedule
         Where it gives inputs a place, or says how one moves, loads are not counted.
+    kernel : _core.System
+        The system in the kernel's own order.
     """
 
-    def __init__(self, system: _core.System, machine: Machine, fix: Schedule) -> None:
-        self.graph = _core.operation_graph(system, machine.to_core(), most=_MOST_POINTS)
-        self._times: dict[tuple[Any, ...], int] = {}
-        self._kinds = self.graph.kinds if self.graph is not None else []
+    def __init__(self, system: _core.System, machine: Machine, fix: Schedule, kernel: _core.System) -> None:
+        self._lowered = _core.equations_to_lower(system, kernel)
+        self.graph = _core.operation_graph(self._lowered or system, machine.to_core(), most=_MOST_POINTS)
+        self._times = functools.cache(self._cycles)
+        self._places = functools.lru_cache(_MOST_SPACES)(self._find_places)
         self._overlap = machine.pe.overlap
         known = {frozenset({"mesh"}): "manhattan", frozenset({"hexagonal"}): "largest"}
         self._distance = known.get(frozenset(machine.topologies), "any")
@@ -223,7 +225,7 @@ class LeastTime:
         links = [machine.link, *machine.links.values(), *maps, *chips]
         networks = [machine.broadcast, *machine.broadcasts.values()]
         self._memories = None if fix.places or fix.movements else machine.to_core()
-        grid = machine.grid or ()
+        self._grid = grid = machine.grid or ()
         self._columns = grid[1] if machine.memories and len(grid) == 2 else None
         self._handed_onwards = all(map(str.isidentifier, fix.time_indices))
         self._words_per_cycle = max(
@@ -241,98 +243,93 @@ class LeastTime:
     @property
     def chain(self) -> int:
         """Cycles of the longest chain of operators, wherever they run; 0 where it is not known."""
-        if self.graph is None:
-            return 0
-        return self._least(self.graph, np.zeros((len(self.graph), 0), np.int64))
+        return 0 if self.graph is None else self._least(np.zeros((len(self.graph), 0), np.int64))
 
-    def cycles(
-        self, placed: PlacedWork, shares: Sequence[Fold | None], rotated: tuple[str, ...] | None = None
-    ) -> int:
+    def cycles(self, space: tuple[str, ...], shares: Shares, rotated: tuple[str, ...] | None = None) -> int:
         """Return a lower bound on the cycles of all mappings with this placement; 0 where none is known.
 
         Parameters
         ----------
-        placed : PlacedWork
+        space : tuple of str
         shares : sequence of Fold or None
             Of all dimensions of the grid.
         rotated : tuple of str or None
             None: the terms of sums come in the kernel's order. Else no operator waits for another, and inputs
             may come from any PE along these dimensions of the grid.
         """
-        key = (placed.space, tuple(shares), rotated)
-        if key not in self._times:
-            self._times[key] = self._cycles(placed, shares, rotated)
-        return self._times[key]
+        return self._times(space, tuple(shares), rotated)
 
-    def _cycles(
-        self, placed: PlacedWork, shares: Sequence[Fold | None], rotated: tuple[str, ...] | None
-    ) -> int:
-        options = [placed.alignments(d, share) for d, share in enumerate(shares)]
-        tried = math.prod(map(len, options))
-        plain = all(form == "0" or form.isidentifier() for form in placed.space)
-        if self.graph is None or self._overlap or not plain or tried * len(self.graph) > _MOST_NODES:
-            return 0
-        return min(
-            self._least(
-                self.graph,
-                self._pes(len(self.graph), placed.space, axes, shares),
-                rotated is None,
-                self._onwards(placed.space, axes, shares, rotated or ()),
-            )
-            for axes in itertools.product(*options)
-        )
+    def _cycles(self, space: tuple[str, ...], shares: Shares, rotated: tuple[str, ...] | None) -> int:
+        found = []
+        for pes, axes in self._places(space):
+            folds = self._on_grid(axes, shares)
+            onwards = self._onwards(pes, space, axes, folds, rotated or ())
+            found.append(self._least(self._folded(pes, axes, folds), rotated is None, onwards))
+        return min(found, default=0)
+
+    def _find_places(self, space: tuple[str, ...]) -> list[tuple[NDArray[np.int64], Sequence[Axis]]]:
+        """Return the coordinates of operators before folds, and the axes that they lie on, as they may be.
+
+        There are none where they depend on the schedule, or the compiler refuses them.
+        """
+        plain = all(form == "0" or form.isidentifier() for form in space)
+        if self.graph is None or self._lowered is None or self._overlap or not plain:
+            return []
+        with contextlib.suppress(CyclotronError):
+            return [
+                (one["pes"], [Axis(a, b - a + 1) for a, b in zip(one["first"], one["last"], strict=True)])
+                for one in _core.operator_places(self._lowered, self.graph, list(space))
+            ]
+        return []
+
+    def _on_grid(self, axes: Sequence[Axis], shares: Shares) -> Shares:
+        """The folds, with those that the compiler chooses where there are more coordinates than PEs."""
+        grid = self._grid if len(self._grid) == len(shares) else (math.prod(self._grid),)
+        if not self._grid or len(grid) != len(shares):
+            return shares
+        return [
+            Fold("block", most) if share is None and axis.extent > most else share
+            for axis, share, most in zip(axes, shares, grid, strict=True)
+        ]
 
     def _onwards(
-        self, space: Sequence[str], axes: Sequence[Axis], shares: Shares, rotated: tuple[str, ...]
+        self,
+        coordinates: NDArray[np.int64],
+        space: Sequence[str],
+        axes: Sequence[Axis],
+        shares: Shares,
+        rotated: tuple[str, ...],
     ) -> list[int]:
         """A bit for each dimension along which a node's inputs come from PEs of no greater coordinate.
 
         An element is loaded at the first points of lines of its users, or before them. Where nothing turns
         them round, so it is with PEs, but for folds that deal points out: with the first that each PE has.
         """
-        assert self.graph is not None
         if not self._handed_onwards:
             return []
-        bits = np.zeros(len(self.graph), np.uint32)
-        for kind in self._kinds:
-            indices, nodes = kind["indices"], kind["nodes"]
-            for d, (form, axis, share) in enumerate(zip(space, axes, shares, strict=True)):
-                if form in rotated or not (form == "0" or form in indices):
-                    continue
-                if share is None or share.kind == "block" or form == "0":
-                    bits[nodes] |= 1 << d
-                else:
-                    own = kind["points"][:, indices.index(form)] - axis.first
-                    bits[nodes] |= np.where(own < share.parts, 1 << d, 0).astype(np.uint32)
+        bits = np.zeros(len(coordinates), np.int64)
+        for d, (form, axis, share) in enumerate(zip(space, axes, shares, strict=True)):
+            if form not in rotated:
+                dealt = math.inf if share is None or share.kind == "block" else share.parts
+                own = coordinates[:, d]
+                bits += ((own != _core.ANYWHERE) & (own - axis.first < dealt)) << d
         return [int(bit) for bit in bits]
 
-    def _pes(
-        self, count: int, space: Sequence[str], axes: Sequence[Axis], shares: Shares
+    def _folded(
+        self, coordinates: NDArray[np.int64], axes: Sequence[Axis], shares: Shares
     ) -> NDArray[np.int64]:
-        pes = np.full((count, len(space)), _core.ANYWHERE, np.int64)
-        for kind in self._kinds:
-            indices = kind["indices"]
-            for d, form in enumerate(space):
-                if form == "0":
-                    pes[kind["nodes"], d] = 0
-                elif form in indices:
-                    values = kind["points"][:, indices.index(form)]
-                    pes[kind["nodes"], d] = _owners(values, axes[d], shares[d])
-        if len(space) == 1 and self._columns is not None:  # a line, and memories serve by row and column
+        columns = [_owners(coordinates[:, d], *one) for d, one in enumerate(zip(axes, shares, strict=True))]
+        pes = np.where(coordinates == _core.ANYWHERE, _core.ANYWHERE, np.array(columns).T)
+        if len(shares) == 1 and self._columns is not None:  # a line, and memories serve by row and column
             rows, along = np.divmod(pes, self._columns)
             wound = np.where(rows % 2, self._columns - 1 - along, along)
             return np.where(pes == _core.ANYWHERE, pes, np.hstack([rows, wound]))
         return pes
 
-    def _least(
-        self,
-        graph: _core.OperationGraph,
-        pes: NDArray[np.int64],
-        ordered: bool = True,
-        onwards: Sequence[int] = (),
-    ) -> int:
+    def _least(self, pes: NDArray[np.int64], ordered: bool = True, onwards: Sequence[int] = ()) -> int:
+        assert self.graph is not None
         return int(
-            graph.least_time(
+            self.graph.least_time(
                 pes,
                 distance=self._distance,
                 hop=self._hop,
@@ -367,12 +364,16 @@ class Bounds:
     machine : Machine
     fix : Schedule
         What all mappings have in common.
+    kernel : _core.System, optional
+        The system in the kernel's own order; by default `system` is.
     """
 
-    def __init__(self, system: _core.System, machine: Machine, fix: Schedule) -> None:
-        self._system, self._machine = system, machine
+    def __init__(
+        self, system: _core.System, machine: Machine, fix: Schedule, kernel: _core.System | None = None
+    ) -> None:
+        self._system, self._machine, self.kernel = system, machine, kernel or system
         self._placed: dict[tuple[str, ...], PlacedWork] = {}
-        self.time = LeastTime(system, machine, fix)
+        self.time = LeastTime(system, machine, fix, self.kernel)
         self.chain = self.time.chain
         self.total = -(-self.placed(()).total // _units(machine))
 
@@ -397,4 +398,4 @@ class Bounds:
 
     def least_time(self, space: tuple[str, ...], shares: Shares) -> int:
         """Return a bound for all mappings with this space and these folds, whose sums are in order."""
-        return self.time.cycles(self.placed(space), shares)
+        return self.time.cycles(space, shares)

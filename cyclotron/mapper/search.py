@@ -215,7 +215,7 @@ class Search:
         """Look into the most promising node; closed at the end, it stays open where that is interrupted."""
         if self.outcome.tried != self._tightened:
             self._tightened = self.outcome.tried
-            self._tighten_some()
+            self._tighten_some(_MOST_OPERATORS, itertools.chain([False] * _TIGHTENED, [True]).__next__)
         if not (promising := self._next()):
             return
         node = heapq.heappop(promising)
@@ -246,22 +246,19 @@ class Search:
 
     def _prove_rest(self, clock: float) -> None:
         """Prove more of what is left, for as much work as the search did, or a tenth of its time."""
-        operators, seconds = 0, self.limits.seconds
-        most = _MOST_OPERATORS * self.outcome.tried
-        while operators < most and (seconds is None or time.monotonic() - clock < 1.1 * seconds):
-            if self._has_small_gap() or not (work := self._tighten()):
-                return
-            operators += work
+        seconds = self.limits.seconds
+        self._tighten_some(
+            _MOST_OPERATORS * self.outcome.tried,
+            lambda: seconds is not None and time.monotonic() - clock >= 1.1 * seconds,
+        )
 
     def _has_small_gap(self) -> bool:
         return self._best is not None and self._best - self._bound() <= self.limits.gap * self._best
 
-    def _tighten_some(self) -> None:
-        operators = 0
-        for _ in range(_TIGHTENED):
-            if operators > _MOST_OPERATORS or not (work := self._tighten()):
-                return
-            operators += work
+    def _tighten_some(self, most: int, is_over: Callable[[], bool]) -> None:
+        """Prove more of what is open until so many operators were looked into."""
+        while most > 0 and not self._has_small_gap() and not is_over() and (work := self._tighten()):
+            most -= work
 
     def _tighten(self) -> int:
         """Prove more of what is open with the least bound, uncompiled.
@@ -308,11 +305,7 @@ class Search:
         if partial.movements or not problem.space.is_placed(partial):
             return node.guess
         found = self._try_partial(problem, problem.space.completed(partial))
-        if isinstance(found, Refused):
-            return node.guess
-        return found.cycles - sum(
-            _stream_delay(problem, partial, operand) for operand in problem.space.operands
-        )
+        return node.guess if isinstance(found, Refused) else (found.cycles + node.bound) / 2
 
     def _push(
         self,

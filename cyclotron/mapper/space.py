@@ -19,7 +19,7 @@ from cyclotron.mapper.bounds import Axis, Bounds, LeastTime, reordered
 from cyclotron.mapper.orders import radixes
 from cyclotron.schedule.parts import Movement
 from cyclotron.schedule.schedule import Fold, Schedule
-from cyclotron.support.errors import ScheduleError
+from cyclotron.support.errors import CyclotronError
 
 # Orders of time are all tried of so many indices; of more, those that begin as the compiler's own order does.
 _MOST_ORDERED = 4
@@ -232,9 +232,9 @@ class Space:
             winds = len(space) < self.rank or self.fix.is_serpentine
             placed = Schedule(reductions=trees).space(*space).serpentine(winds).fold(folds)
             self._times[key] = None
-            with contextlib.suppress(ScheduleError):
+            with contextlib.suppress(CyclotronError):
                 own = _core.reorder_reductions(self._core, placed.to_core(), self.machine.to_core())
-                self._times[key] = LeastTime(own, self.machine, self.fix)
+                self._times[key] = LeastTime(own, self.machine, self.fix, self.bounds.kernel)
         return self._times[key]
 
     def _is_repeated(self, space: tuple[str, ...], shares: Sequence[Fold | None]) -> bool:
@@ -296,7 +296,7 @@ class Space:
             time = self._time_in_trees(partial.space, partial.shares)
         if time is None:  # the compiler refuses it
             return bound
-        return max(bound, time.cycles(self.bounds.placed(partial.space), self._shared(partial), rotated))
+        return max(bound, time.cycles(partial.space, partial.shares, rotated))
 
     def completed(self, partial: Partial) -> Partial:
         """Return the mapping with the rest left to the compiler; space, folds and rotation are chosen."""
@@ -458,7 +458,7 @@ class Space:
 def space_of(system: _core.System, machine: Machine, fix: Schedule, needed: Set[str] = frozenset()) -> Space:
     """Return the mappings of a system that have what `fix` says in common: its order of reductions, too."""
     own = reordered(system, fix, machine)
-    space = Space(Recurrences(own), machine, Bounds(own, machine, fix), fix, needed)
+    space = Space(Recurrences(own), machine, Bounds(own, machine, fix, system), fix, needed)
     if own is not system:  # no schedule names the tensors that are parts of sums
         names = {access.tensor for one in Recurrences(system).statements for access in one.reads}
         space.operands = tuple(operand for operand in space.operands if operand.name in names)

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include <cyclotron/dataflow/operator_places.hpp>
 #include <cyclotron/driver/least_time.hpp>
 #include <cyclotron/driver/work.hpp>
 
@@ -64,6 +65,19 @@ std::int64_t least_time_of(const recurrence::OperationGraph& graph, const Pes& p
   });
 }
 
+Dicts places_of(const recurrence::System& system, const recurrence::OperationGraph& graph,
+                const std::vector<std::string>& space) {
+  const auto found = interruptibly(
+      {}, [&](const auto&) { return dataflow::operator_places(system, graph, space, driver::anywhere); });
+  Dicts result;
+  for (const auto& one : found) {
+    const std::vector<std::size_t> shape{graph.cycles.size(), space.size()};
+    result.append(py::dict("pes"_a = py::array_t<std::int64_t>(shape, one.coordinates.data()),
+                           "first"_a = one.first, "last"_a = one.last));
+  }
+  return result;
+}
+
 }  // namespace
 
 void bind_work(py::module_& module) {
@@ -97,6 +111,15 @@ void bind_work(py::module_& module) {
            py::arg("memories_of") = std::optional<machine::Machine>(), py::arg("ordered") = true,
            py::arg("onwards") = std::vector<std::uint32_t>(),
            "Cycles that no program goes below whose operators run in these PEs.");
+  module.def(
+      "equations_to_lower",
+      [](const recurrence::System& system, const recurrence::System& kernel) {
+        return interruptibly({}, [=](const auto&) { return dataflow::equations_to_lower(system, kernel); });
+      },
+      py::arg("system"), py::arg("kernel"),
+      "The equations that are compiled; None where that depends on the schedule.");
+  module.def("operator_places", places_of, py::arg("system"), py::arg("graph"), py::arg("space"),
+             "The coordinates of operators, in each way to place equations that lack an index.");
   module.attr("ANYWHERE") = driver::anywhere;
   module.def(
       "operation_graph",

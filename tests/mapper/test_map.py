@@ -112,36 +112,34 @@ def test_operations_by_place_against_points():
     assert by_cycles[7]["counts"].tolist() == [m] * n
 
 
-def longest_of_solve(n, divide, update):
+SLOW_SOLVE = {"divide": 7, "multiply": 3, "multiply_add": 3, "multiply_subtract": 3, "subtract": 2}
+
+
+def longest_of_solve(n, divide, update, difference):
     """By the recurrence: a row's sum goes on when the row before is divided."""
     done = []
     for i in range(n):
         total = 0
         for j in range(i):
             total = max(total, done[j]) + update
-        done.append(total + divide)
+        done.append(total + difference + divide)
     return max(done)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 9])
 def test_the_longest_chain(n):
     case = kernels.solve(n, 2)
-    cycles = {"divide": 7, "multiply": 3, "multiply_add": 3, "multiply_subtract": 3}
-    machine = cy.Machine(pe=cy.PE(cycles=cycles)).to_core()
+    machine = cy.Machine(pe=cy.PE(cycles=SLOW_SOLVE)).to_core()
     system = case.kernel.recurrences(*case.args).core
-    # The difference may be one operator with the last product, and counts as nothing.
     graph = _core.operation_graph(system, machine, most=10**4)
     nowhere = np.zeros((len(graph), 0), np.int64)
-    assert graph.least_time(nowhere, distance="any", hop=0, at_most=0) == longest_of_solve(n, 7, 3)
+    assert graph.least_time(nowhere, distance="any", hop=0, at_most=0) == longest_of_solve(n, 7, 3, 2)
     assert _core.operation_graph(system, machine, most=1) is None
-
-
-TREE = {"divide": 7, "multiply": 3, "multiply_add": 3, "multiply_subtract": 3}
 
 
 def least_of_solve(n, columns, grid, space, folds, **machine):
     case = kernels.solve(n, columns)
-    pe = cy.PE(cycles=TREE)
+    pe = cy.PE(cycles=SLOW_SOLVE)
     bounds = Bounds(
         case.kernel.recurrences(*case.args).core, cy.Machine(grid=grid, pe=pe, **machine), cy.Schedule()
     )
@@ -150,18 +148,37 @@ def least_of_solve(n, columns, grid, space, folds, **machine):
 
 @pytest.mark.parametrize("n", [2, 5, 9])
 def test_the_least_time_of_rows_in_a_line(n):
-    """By hand: of each row the last term waits for the row before, a hop away, then it is divided."""
+    """By hand: of each row the last term waits for the row before, a hop away; a difference, a quotient."""
     line = {"grid": (n, 1), "space": ("i", "0"), "folds": (None, None)}
-    chain = n * 7 + (n - 1) * 3
+    chain = n * (2 + 7) + (n - 1) * 3
     assert least_of_solve(n, 1, **line, link=cy.Link(latency=4)) == chain + (n - 1)  # a broadcast takes 1
     far = {"link": cy.Link(latency=4), "broadcast": cy.Link(latency=9)}
     assert least_of_solve(n, 1, **line, **far) == chain + (n - 1) * 4
     assert least_of_solve(n, 1, **line, **far, topology="torus") == chain + (n - 1) * 4
 
 
+@pytest.mark.parametrize("n", [2, 5, 9])
+def test_the_least_time_of_sums_in_a_line(n):
+    """By hand: the next row's last term is where a row's sum ends, and its result a hop further."""
+    far = {"link": cy.Link(latency=4), "broadcast": cy.Link(latency=9)}
+    line = {"grid": (1, n), "space": ("r", "j"), "folds": (None, None)}
+    assert least_of_solve(n, 1, **line, **far) == n * (2 + 7) + (n - 1) * (3 + 4)
+
+
+@pytest.mark.parametrize(("m", "e"), [(3, 2), (5, 1)])
+def test_statements_without_an_index_in_space_are_in_one_pe(m, e):
+    """By hand: a row of scores, its maximum, differences, exponentials, their sum, and an output."""
+    case, machine = kernels.attend(1, m, e, 3), cy.Machine(grid=(3, 1))
+    system, space = problem(case, machine)
+    found = evaluate(system, cy.Schedule().space("f", "0"), machine)
+    assert isinstance(found, Measured)
+    bound = space.bounds.least_time(("f", "0"), (None, None))
+    assert m * e + (m - 1) + 2 * m + (m - 1) + m + 1 <= bound <= found.cycles
+
+
 @pytest.mark.parametrize(("n", "columns"), [(2, 3), (5, 4)])
 def test_the_least_time_of_one_pe_is_its_work(n, columns):
-    work = columns * (n * 7 + n * (n - 1) // 2 * 3)
+    work = columns * (n * (2 + 7) + n * (n - 1) // 2 * 3)
     assert least_of_solve(n, columns, (1, 1), ("0", "0"), (None, None)) == work
 
 
@@ -218,7 +235,7 @@ def test_the_best_computes_what_the_kernel_does():
 
 
 def test_as_many_candidates_find_the_same():
-    case = kernels.solve(5, 4)
+    case = kernels.factor(5)
     one, other = (
         cy.map(case.kernel, *case.args, machine=SMALL, candidates=12, time_limit=None) for _ in range(2)
     )
@@ -230,7 +247,7 @@ def test_as_many_candidates_find_the_same():
 
 
 def test_time_that_is_up_and_an_interrupt_keep_the_best(monkeypatch):
-    case = kernels.solve(5, 4)
+    case = kernels.factor(6)
     calls = itertools.count()
 
     def interrupted(*args):
@@ -263,7 +280,7 @@ def test_an_interrupt_after_the_default_keeps_it(monkeypatch):
         return evaluate(*args)
 
     monkeypatch.setattr(search, "evaluate", interrupted)
-    case = kernels.solve(5, 4)
+    case = kernels.solve(7, 5)
     found = cy.map(case.kernel, *case.args, machine=SMALL)
     usual = case.kernel.compile(*case.args, machine=SMALL)
     assert (found.report.ended, found.report.tried) == ("interrupted", 1)

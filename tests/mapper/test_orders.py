@@ -209,10 +209,10 @@ def test_parts_of_sums_are_not_moved():
 
 
 def test_the_longest_chain_of_blocks_from_both_ends():
-    """By hand: of three blocks each adds twice, and two are joined; the joining of halves may be free."""
-    system = kernels.total.recurrences(some(9)).core
-    fix = cy.Schedule().reassociate("i", 3, into="b")
-    for order, additions in [(fix, 2 + 2), (fix.inwards("b"), 2 + 1)]:
+    """By hand: of five blocks each adds twice; they are joined in turn, or by threes and twos, and these."""
+    system = kernels.total.recurrences(some(15)).core
+    fix = cy.Schedule().reassociate("i", 5, into="b")
+    for order, additions in [(fix, 2 + 4), (fix.inwards("b"), 2 + 2 + 1)]:
         assert space_of(system, UNEVEN, order).bounds.chain == 2 * additions
 
 

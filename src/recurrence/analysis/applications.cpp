@@ -75,12 +75,15 @@ std::vector<Application> Applications::product_ways(ExprId id, const Apply& prod
   return result;
 }
 
-/// A sum of a product or of a reduction may be one operator with it.
+/// A sum of a product of tiles may be one operator with it, and one that goes on with a reduction's terms is none.
 bool Applications::may_fuse(const Apply& apply) const {
-  return (apply.op == Op::add || apply.op == Op::subtract) &&
-         std::ranges::any_of(apply.operands, [&](ExprId operand) {
-           return product(operand) != nullptr || std::holds_alternative<Reduce>(small_.at(operand).node);
-         });
+  if (apply.op != Op::add && apply.op != Op::subtract) return false;
+  const bool goes_onward = (apply.flags & operators::onward) != 0;
+  return std::ranges::any_of(apply.operands, [&](ExprId operand) {
+    const auto* factors = product(operand);
+    return (factors != nullptr && factors->op != Op::multiply) ||
+           (goes_onward && std::holds_alternative<Reduce>(small_.at(operand).node));
+  });
 }
 
 }  // namespace cyclotron::recurrence

@@ -5,7 +5,6 @@
 #include <list>
 #include <map>
 #include <numeric>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -137,7 +136,10 @@ class Builder {
   }
 
   /// Finds the operators of an element that no schedule moves from their points.
-  void place(const Equation& equation) { place(equation.expr, equation.indices); }
+  void place(const Equation& equation) {
+    placing_ = &equation;
+    place(equation.expr, equation.indices);
+  }
 
   /// Of an operator and those inside, terms of reductions too; `indices` are those around it.
   void place(ExprId id, std::vector<std::string> indices) {
@@ -153,18 +155,24 @@ class Builder {
     place(reduce->body, std::move(indices));
   }
 
-  /// Tells whether a value varies with all indices around it, and none before has the same one.
+  /// Tells whether a value varies with all indices around it, and none before has the same one: those of equations of one
+  /// tensor are at other points.
   bool has_place(ExprId id, const std::vector<std::string>& indices) {
     Used used;
     use(system_, id, indices.size(), used);
     auto key = text_of(system_, id);
     for (const auto& name : indices) key += " " + name;
-    return used.size() == indices.size() && placed_.insert(std::move(key)).second;
+    if (used.size() != indices.size()) return false;
+    const auto [found, added] = placed_.try_emplace(std::move(key), placing_);
+    const auto* other = std::exchange(found->second, placing_);
+    return added || (other != placing_ && other->target == placing_->target);
   }
 
   void begin_kind(ExprId id, std::vector<std::string> indices) {
     kinds_.emplace(id.index(), graph_.kinds.size());
-    graph_.kinds.push_back({std::move(indices), {}, {}});
+    const auto number = static_cast<std::size_t>(placing_ - system_.equations.data());
+    const bool is_term = indices.size() > placing_->indices.size();
+    graph_.kinds.push_back({std::move(indices), {}, {}, number, is_term});
   }
 
   using Node = std::optional<std::int64_t>;
@@ -308,7 +316,9 @@ class Builder {
   std::vector<Definition> order_;
   std::list<std::vector<Point>> points_;
   std::map<std::size_t, std::size_t> kinds_;  ///< By expression.
-  std::set<std::string> placed_;
+  std::map<std::string, const Equation*>
+      placed_;  ///< Operators that have a place, and the last equation of each.
+  const Equation* placing_ = nullptr;
   OperationGraph graph_;
   std::map<std::size_t, std::pair<std::int64_t, std::int64_t>> ranges_;
   std::map<std::size_t, std::pair<std::int64_t, bool>> costs_;

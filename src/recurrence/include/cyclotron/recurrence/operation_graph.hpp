@@ -18,6 +18,8 @@ struct OperationKind {
   std::vector<std::string> indices;  ///< Of its points, in nesting order.
   std::vector<std::int64_t> points;  ///< As many numbers a node as indices.
   std::vector<std::size_t> nodes;    ///< In the order of `points`.
+  std::size_t equation = 0;          ///< Of the system, by its number.
+  bool is_term = false;              ///< Of a reduction's terms.
 };
 
 /// An element of an input, with the operators that read it.
@@ -41,7 +43,7 @@ struct OperationGraph {
   std::vector<std::size_t> first{0};  ///< Of each node, where what it waits for begins; at last, the end.
   std::vector<std::size_t> waits_for;
   /// Those that every schedule runs at their points, each once: operators and terms of sums that vary with all indices
-  /// around them, where no other has the same value. The compiler may share or move the others.
+  /// around them, where no other point has the same value. The compiler may share or move the others.
   std::vector<OperationKind> kinds;
   std::vector<InputElement> inputs;
   std::vector<OutputElement> outputs;
