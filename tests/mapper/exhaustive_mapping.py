@@ -3,7 +3,7 @@
 It shares nothing with the mapper: every choice is written here, compiled by `Kernel.compile`, and simulated
 by `cy.run`. Parallel dimensions go to none, one or both dimensions of the grid in each order (TL-012, TL-014,
 AS-023), each folded onto every number of PEs, in blocks and dealt out (TL-016), operands streamed, broadcast
-or loaded by each PE (TL-025 ... TL-028, TL-033).
+or loaded by each PE (TL-025 ... TL-028, TL-033), and what stays in time in every order of loops (TL-005).
 """
 
 from __future__ import annotations
@@ -44,10 +44,18 @@ def movements(schedule: cy.Schedule, tensors: tuple[str, ...]) -> Iterator[cy.Sc
         yield result
 
 
+def orders(schedule: cy.Schedule, indices: tuple[str, ...]) -> Iterator[cy.Schedule]:
+    """As the compiler orders the loops that stay in time, and in each order."""
+    yield schedule
+    rest = [name for name in indices if name not in schedule.space_indices]
+    if len(rest) > 1:
+        yield from (schedule.time(*order) for order in itertools.permutations(rest))
+
+
 def schedules(
     extents: dict[str, int], tensors: tuple[str, ...], grid: tuple[int, int]
 ) -> Iterator[cy.Schedule]:
-    """All of them."""
+    """All of them, the loops in the compiler's order."""
     for space in spaces(tuple(extents)):
         options = [
             [None] if name == "0" else list(folds(extents[name], limit))
@@ -86,6 +94,7 @@ def best(
     machine: cy.Machine,
     every: int = 1,
     operations: int = 0,
+    in_orders: bool = False,
 ) -> tuple[int, int]:
     """The fewest cycles of all mappings, or of each n-th, and how many were legal.
 
@@ -94,6 +103,8 @@ def best(
     """
     assert machine.grid is not None
     tried = list(itertools.islice(schedules(extents, tensors, machine.grid), 0, None, every))
+    if in_orders:
+        tried = [one for schedule in tried for one in orders(schedule, tuple(extents))]
     least = [-(-operations // pes(schedule, extents)) for schedule in tried]
     true, legal = None, 0
     for bound, schedule in sorted(zip(least, tried, strict=True), key=lambda one: one[0]):
