@@ -39,7 +39,7 @@ def cases() -> dict[str, tuple[kernels.Case, int]]:
 CASES = cases()
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", CASES)
 def test_no_mapping_is_better_than_the_best(name):
     """Of so few cycles, what is within 2 % is equal."""
