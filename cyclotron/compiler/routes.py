@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -138,9 +138,8 @@ class Routes(Table):
     def caption(self) -> str:
         """The title of the table, in a line."""
         fixed = {name for _, ways in self.colors for way in ways for name in way.channels}
-        channels = len(fixed) + len(self.messages)
-        plural = "" if channels == 1 else "s"
-        return f"{self.kernel_name}: {channels} channel{plural} on {self.used} of {self.available} colors"
+        n = len(fixed) + len(self.messages)
+        return f"{self.kernel_name}: {n} channel{'s' * (n != 1)} on {self.used} of {self.available} colors"
 
     def _table(self) -> tuple[Row, list[list[str]]]:
         rows = []
@@ -200,8 +199,7 @@ class Routes(Table):
         colors = [
             {"name": color.name, "ways": [way_data(way) for way in ways]} for color, ways in self.colors
         ]
-        messages = [vars(one) for one in self.messages]
-        return {"kernel": self.kernel_name, "colors": colors, "messages": messages}
+        return {"kernel": self.kernel_name, "colors": colors, "messages": [*map(vars, self.messages)]}
 
     def save(self, path: str | Path) -> None:
         """Write `to_dict` as JSON, or the picture of `layout` as SVG.
@@ -300,7 +298,10 @@ class _Allocation:
                 yield number
 
     def ways_of(self, channel: int) -> list[_Way]:
-        return (self.links if self.channels[channel]["kind"] == "link" else self.broadcasts)(channel)
+        one = self.channels[channel]
+        if one["kind"] != "link" and one["axis"] == self.rank:  # the executive's, to all PEs
+            return [replace(self.bus(one["name"]), channels=[channel])]
+        return (self.links if one["kind"] == "link" else self.broadcasts)(channel)
 
     # Links: a way of straight parts, along the row first (MA-132).
 
@@ -537,7 +538,6 @@ class _Allocation:
         )
 
     def result(self, given: list[list[_Way]], by_header: list[int]) -> Routes:
-        names = self.names
         colors = []
         for number, ways in enumerate(given):
             color = Color(f"c{number}")
@@ -545,17 +545,17 @@ class _Allocation:
                 Way(
                     tuple(way.names),
                     tuple(way.channels),
-                    Region.of(way.senders, names),
-                    Region.of(way.receivers(), names),
+                    Region.of(way.senders, self.names),
+                    Region.of(way.receivers(), self.names),
                     way.advances,
-                    tuple((Region.of(r, names), Route(color, s, len(s) > 1)) for r, s in way.routers),
+                    tuple((Region.of(r, self.names), Route(color, s, len(s) > 1)) for r, s in way.routers),
                 )
                 for way in ways
             )
             colors.append((color, done))
-        grid = Region.of(Region.box((0, self.extents[0]), (0, self.extents[1])).lists, names)
+        grid = Region.of(Region.box((0, self.extents[0]), (0, self.extents[1])).lists, self.names)
         classes = zip(self.file["classes"], self.regions, strict=True)
-        code = [Paint(Region.of(region, names), Code(one["name"])) for one, region in classes]
+        code = [Paint(Region.of(region, self.names), Code(one["name"])) for one, region in classes]
         routes = [Paint(*router) for _, ways in colors for way in ways for router in way.routers]
         layout = Layout((self.extents[0], self.extents[1]), grid, (*code, *routes))
         messages = tuple(self.message(number) for number in by_header)

@@ -8,6 +8,8 @@
 
 #include <cyclotron/program/exits.hpp>
 
+#include "interruptible.hpp"
+
 namespace cyclotron::bindings {
 
 /// Iterations that loops left out, by exit plan.
@@ -19,9 +21,9 @@ namespace cyclotron::bindings {
   return result;
 }
 
-[[nodiscard]] inline std::vector<py::object> owners_of(const program::Program& program,
-                                                       const std::vector<py::array>& arrays) {
-  std::vector<py::object> result{arrays.begin(), arrays.end()};
+[[nodiscard]] inline std::vector<pybind11::object> owners_of(const program::Program& program,
+                                                             const std::vector<pybind11::array>& arrays) {
+  std::vector<pybind11::object> result{arrays.begin(), arrays.end()};
   result.push_back(owner_of(program));
   return result;
 }

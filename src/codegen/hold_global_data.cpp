@@ -18,7 +18,9 @@
 #include <cyclotron/program/roles.hpp>
 #include <cyclotron/program/uses.hpp>
 
+#include "data_flow.hpp"
 #include "least_cut.hpp"
+#include "streams.hpp"
 #include "to_program.hpp"
 #include "visit_forms.hpp"
 
@@ -28,6 +30,8 @@ namespace {
 
 using program::Action;
 using program::Affine;
+using program::Bound;
+using program::Broadcast;
 using program::Channel;
 using program::ChannelId;
 using program::Compute;
@@ -39,134 +43,20 @@ using program::Exit;
 using program::If;
 using program::Instruction;
 using program::Load;
-using program::Loop;
 using program::Move;
 using program::Op;
 using program::PeClass;
 using program::Program;
 using program::Receive;
 using program::Send;
-using program::Slot;
 using program::SlotId;
 using program::SlotRef;
 using program::Store;
 using program::TensorId;
 using program::Uses;
 using Instructions = std::vector<Instruction>;
-using Places = std::set<std::size_t>;  ///< Instructions of a class.
-
-std::size_t block_end(const Instructions& code, std::size_t begin) {
-  std::size_t depth = 0;
-  for (std::size_t at = begin;; ++at) {
-    if (program::opens(code[at].action)) ++depth;
-    if (std::holds_alternative<End>(code[at].action) && --depth == 0) return at;
-  }
-}
 
 bool is_block(const Action& action) { return program::opens(action) || std::holds_alternative<End>(action); }
-
-/// A value that stays where it is.
-bool is_in_place(const Action& action) {
-  const auto* move = std::get_if<Move>(&action);
-  const auto* source = move == nullptr ? nullptr : std::get_if<SlotRef>(&move->source);
-  return source != nullptr && *source == move->destination;
-}
-
-const SlotRef* destination(const Action& action) {
-  if (const auto* compute = std::get_if<Compute>(&action)) return &compute->destination;
-  if (const auto* move = std::get_if<Move>(&action)) return &move->destination;
-  if (const auto* load = std::get_if<Load>(&action)) return &load->destination;
-  if (const auto* receive = std::get_if<Receive>(&action)) return &receive->destination;
-  return nullptr;
-}
-
-bool is_scalar(const PeClass& pe_class, const SlotRef& ref) {
-  const Slot& slot = pe_class.slots[ref.slot.index()];
-  return slot.count == 1 && slot.tile == operators::Shape{} && !slot.persistent;
-}
-
-/// A copy of a scalar, or of a number, which takes no time: it may be on both sides.
-bool is_copy(const PeClass& pe_class, const Action& action) {
-  const auto* move = std::get_if<Move>(&action);
-  if (move == nullptr || is_in_place(action) || !is_scalar(pe_class, move->destination)) return false;
-  const auto* source = std::get_if<SlotRef>(&move->source);
-  return source == nullptr || is_scalar(pe_class, *source);
-}
-
-/// The instructions that read what an instruction writes, and those that wrote what it reads, through copies; of a copy, those
-/// that read it or copies of it.
-class DataFlow {
- public:
-  explicit DataFlow(const PeClass& pe_class)
-      : class_(pe_class), readers(pe_class.code.size()), writers(pe_class.code.size()) {
-    State state(pe_class.slots.size());
-    walk(0, pe_class.code.size(), state);
-    for (std::vector<Places>* all : {&readers, &writers}) {
-      const std::vector<Places> direct = *all;
-      for (Places& one : *all) one = through_copies(direct, one);
-    }
-  }
-
- private:
-  using State = std::vector<Places>;  // By slot: who may have written it last.
-
-  [[nodiscard]] Places through_copies(const std::vector<Places>& direct, const Places& from) const {
-    Places result, seen = from;
-    std::vector<std::size_t> next(from.begin(), from.end());
-    while (!next.empty()) {
-      const std::size_t at = next.back();
-      next.pop_back();
-      if (!is_copy(class_, class_.code[at].action)) {
-        result.insert(at);
-        continue;
-      }
-      for (const std::size_t other : direct[at]) {
-        if (seen.insert(other).second) next.push_back(other);
-      }
-    }
-    return result;
-  }
-
-  static void merge(State& into, const State& from) {
-    for (std::size_t s = 0; s < into.size(); ++s) into[s].insert(from[s].begin(), from[s].end());
-  }
-
-  void walk(std::size_t at, std::size_t end, State& state) {
-    for (; at < end; ++at) {
-      look(at, state);
-      if (!program::opens(class_.code[at].action)) continue;
-      const std::size_t past = block_end(class_.code, at);
-      State before;
-      do {
-        before = state;
-        State inside = state;
-        walk(at + 1, past, inside);
-        merge(state, inside);
-      } while (state != before);
-      at = past;
-    }
-  }
-  void look(std::size_t at, State& state) {
-    const Action& action = class_.code[at].action;
-    if (is_in_place(action)) return;
-    const Uses uses = program::uses_of(action);
-    for (const std::size_t slot : uses.read) {
-      for (const std::size_t writer : state[slot]) {
-        readers[writer].insert(at);
-        writers[at].insert(writer);
-      }
-    }
-    for (const std::size_t slot : uses.written) {
-      if (class_.slots[slot].count == 1) state[slot].clear();
-      state[slot].insert(at);
-    }
-  }
-
-  const PeClass& class_;
-
- public:
-  std::vector<Places> readers, writers;  ///< By instruction.
-};
 
 /// The instructions of a class that go to the executive.
 class GlobalCode {
@@ -219,8 +109,8 @@ class GlobalCode {
     return true;
   }
 
-  /// Finds flags: the values that EXITs decide by, and the truth values that this is made of, flags of iterations before among them; and of those
-  /// after them, what is written to the same places.
+  /// Finds flags: the values that EXITs decide by, truth values that all PEs have, and the ones that this is made of, flags of iterations before among them; and of those
+  /// after them, what lines write to the same places.
   void find_flags() {
     std::vector<std::size_t> next;
     const auto add = [&](std::size_t writer) {
@@ -231,6 +121,12 @@ class GlobalCode {
     for (std::size_t at = 0; at < class_.code.size(); ++at) {
       if (std::holds_alternative<Exit>(action(at))) std::ranges::for_each(flow_.writers[at], add);
     }
+    if (flags_.empty()) return;
+    for (const Stream& stream : streams_of(program_, number_, flow_, truth_values())) {
+      if (!reaches_all(stream)) continue;
+      for (const Places& message : stream.messages)
+        std::ranges::for_each(flow_.writers[*message.begin()], add);
+    }
     while (!next.empty()) {
       const std::size_t at = next.back();
       const SlotId slot = destination(action(at))->slot;
@@ -238,9 +134,29 @@ class GlobalCode {
       std::ranges::for_each(flow_.writers[at], add);
       for (std::size_t other = 0; other < class_.code.size(); ++other) {
         const SlotRef* to = destination(action(other));
-        if (to != nullptr && to->slot == slot) add(other);
+        if (to != nullptr && to->slot == slot && class_.code[other].span == class_.code[at].span) add(other);
       }
     }
+  }
+
+  [[nodiscard]] Places truth_values() const {
+    Places result;
+    for (std::size_t at = 0; at < class_.code.size(); ++at) {
+      const SlotRef* to = destination(action(at));
+      if (to != nullptr && class_.slots[to->slot.index()].dtype == DType::boolean && is_movable(at))
+        result.insert(at);
+    }
+    return result;
+  }
+  [[nodiscard]] bool reaches_all(const Stream& stream) const {
+    for (std::size_t c = 0; c < program_.classes.size(); ++c) {
+      const bool hears = std::ranges::any_of(program_.classes[c].code, [&](const Instruction& one) {
+        const auto* receive = std::get_if<Receive>(&one.action);
+        return receive != nullptr && stream.channels.contains(receive->channel);
+      });
+      if (c != number_ && !hears) return false;
+    }
+    return true;
   }
 
   /// Leaves what only it reads, but for flags, which may go back.
@@ -358,8 +274,12 @@ class GlobalCode {
 /// Both parts of a class.
 class Division {
  public:
-  Division(Program program, std::size_t pe_class, std::vector<std::int64_t> place)
-      : result_(std::move(program)), number_(pe_class), place_(std::move(place)) {}
+  Division(Program program, std::size_t pe_class, std::vector<std::int64_t> place,
+           std::vector<Stream> streams)
+      : result_(std::move(program)),
+        number_(pe_class),
+        place_(std::move(place)),
+        streams_(std::move(streams)) {}
 
   Program run(const Places& global, const DataFlow& flow) {
     ++result_.grid.front();
@@ -372,10 +292,12 @@ class Division {
     executive.region = program::executive_region(result_);
     for (std::size_t d = 0; d < own.size(); ++d)
       executive.region_text += fmt::format("{}{} = {}", d > 0 ? " and " : "", result_.grid_names[d], own[d]);
+    for (const Stream& stream : streams_) tell_all(stream);
     divide(global, flow);
     result_.classes.back().code = without_empty(std::move(executive_));
     delay_receives();
     result_.classes[number_].code = std::move(worker_);
+    drop_unused_channels();
     program::time_executive(result_);
     return std::move(result_);
   }
@@ -404,6 +326,52 @@ class Division {
     pe_class.region_text = region.coalesce().constraints_text(result_.grid_names);
   }
 
+  /// From the executive, what PEs of other classes are sent and send on: these do so no more.
+  void tell_all(const Stream& stream) {
+    const ChannelId channel(result_.channels.size());
+    const Channel& first = result_.channels[stream.channels.begin()->index()];
+    result_.channels.push_back({.name = fmt::format("{} from the executive", first.name),
+                                .kind = Channel::Kind::network,
+                                .dtype = first.dtype,
+                                .tile = {},
+                                .offset = {},
+                                .axis = static_cast<std::uint32_t>(result_.grid.size()),
+                                .link = result_.machine.link});
+    for (std::size_t c = 0; c < result_.classes.size(); ++c) {
+      if (c == number_) continue;
+      Instructions& code = result_.classes[c].code;
+      std::erase_if(code, [&](const Instruction& one) {
+        const auto* send = std::get_if<Send>(&one.action);
+        return send != nullptr && stream.channels.contains(send->channel);
+      });
+      for (Instruction& one : code) {
+        if (auto* receive = std::get_if<Receive>(&one.action);
+            receive != nullptr && stream.channels.contains(receive->channel))
+          one.action = Receive{.channel = channel,
+                               .destination = receive->destination,
+                               .sender = {program::executive_number(result_)}};
+      }
+      code = without_empty(std::move(code));
+    }
+    for (const Places& message : stream.messages) {
+      for (const std::size_t at : message) told_.emplace(at, std::nullopt);
+      told_[*message.begin()] = channel;
+    }
+  }
+  void tell(const PeClass& given, std::size_t at, ChannelId channel) {
+    const std::int64_t row = result_.grid.front();
+    const auto number = [](std::int64_t n) {
+      return Bound{.numerator = {.coefficients = {}, .constant = n}, .divisor = 1};
+    };
+    const auto& send = std::get<Send>(given.code[at].action);
+    const std::int64_t workers =
+        result_.line_extent(static_cast<std::uint32_t>(result_.grid.size())) / row * (row - 1);
+    add(given,
+        {Broadcast{
+             .channel = channel, .source = send.source, .lower = {number(0)}, .upper = {number(workers - 1)}},
+         given.code[at].span});
+  }
+
   void divide(const Places& global, const DataFlow& flow) {
     const PeClass given = result_.classes[number_];
     slots_.resize(given.slots.size());
@@ -417,9 +385,17 @@ class Division {
       const auto exits = [&](std::size_t reader) {
         return std::holds_alternative<Exit>(given.code[reader].action);
       };
-      const auto is_read_there = [&](std::size_t reader) { return exits(reader) || global.contains(reader); };
-      const auto is_read_here = [&](std::size_t reader) { return exits(reader) || !global.contains(reader); };
+      const auto is_read_there = [&](std::size_t reader) {
+        return exits(reader) || global.contains(reader) || told_.contains(reader);
+      };
+      const auto is_read_here = [&](std::size_t reader) {
+        return exits(reader) || (!global.contains(reader) && !told_.contains(reader));
+      };
       const Places& readers = flow.readers[at];
+      if (const auto told = told_.find(at); told != told_.end()) {
+        if (told->second) tell(given, at, *told->second);
+        continue;
+      }
       if (is_copy(given, one.action)) {
         if (std::ranges::any_of(readers, is_read_there)) add(given, one);
         if (std::ranges::any_of(readers, is_read_here)) worker_.push_back(one);
@@ -503,6 +479,27 @@ class Division {
     executive_.push_back(std::move(one));
   }
 
+  void drop_unused_channels() {
+    std::map<ChannelId, ChannelId> numbers;
+    const auto each_channel = [&](auto visit) {
+      for (PeClass& pe_class : result_.classes) {
+        for (Instruction& one : pe_class.code) {
+          if (auto* send = std::get_if<Send>(&one.action)) visit(send->channel);
+          if (auto* receive = std::get_if<Receive>(&one.action)) visit(receive->channel);
+          if (auto* broadcast = std::get_if<Broadcast>(&one.action)) visit(broadcast->channel);
+        }
+      }
+    };
+    each_channel([&](ChannelId id) { numbers.emplace(id, id); });
+    std::vector<Channel> used;
+    for (auto& [id, number] : numbers) {
+      number = ChannelId(used.size());
+      used.push_back(std::move(result_.channels[id.index()]));
+    }
+    each_channel([&](ChannelId& id) { id = numbers.at(id); });
+    result_.channels = std::move(used);
+  }
+
   static Instructions without_empty(Instructions code) {
     for (std::size_t at = code.size(); at-- > 0;) {
       if (at + 1 < code.size() && program::opens(code[at].action) &&
@@ -516,6 +513,9 @@ class Division {
   Program result_;
   std::size_t number_;
   std::vector<std::int64_t> place_;
+  std::vector<Stream> streams_;
+  std::map<std::size_t, std::optional<ChannelId>>
+      told_;  // SENDs of the class that the executive's messages take the places of: its channel at the first of a message.
   Instructions worker_, executive_;
   std::vector<std::optional<SlotId>> slots_;  // By slot of the class: the executive's.
   std::map<std::pair<DType, bool>, ChannelId> channels_;
@@ -579,7 +579,9 @@ program::Program hold_global_data(const program::Program& program) {
     copy_choices_of_one(changed.classes[c]);
     GlobalCode code(changed, c);
     const Places global = code.run();
-    if (!global.empty()) return Division(changed, c, *place).run(global, code.flow());
+    if (global.empty()) continue;
+    auto streams = streams_of(changed, c, code.flow(), global);
+    return Division(changed, c, *place, std::move(streams)).run(global, code.flow());
   }
   return program;
 }

@@ -187,6 +187,22 @@ std::vector<std::int64_t> Program::pe_counts() const {
   return counts;
 }
 
+std::int64_t Program::line_extent(std::uint32_t axis) const {
+  return axis < grid.size() ? grid[axis] : whole_grid(*this).pes();
+}
+
+std::vector<bool> Program::listeners(std::size_t channel) const {
+  if (channels[channel].kind == Channel::Kind::link || !channels[channel].link) return {};
+  std::vector<bool> result;
+  for (const PeClass& pe_class : classes) {
+    result.push_back(std::ranges::any_of(pe_class.code, [&](const Instruction& one) {
+      const auto* receive = std::get_if<Receive>(&one.action);
+      return receive != nullptr && receive->channel.index() == channel;
+    }));
+  }
+  return result;
+}
+
 std::vector<std::uint32_t> Program::class_map() const {
   const Box whole = whole_grid(*this);
   const std::size_t rank = grid.size();

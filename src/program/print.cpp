@@ -273,7 +273,10 @@ class ClassPrinter {
     Names coordinates = program_.grid_names;
     if (id.index() < program_.channels.size()) {
       const std::size_t axis = program_.channels[id.index()].axis;
-      if (axis < coordinates.size()) coordinates[axis] = where;
+      if (axis < coordinates.size())
+        coordinates[axis] = where;
+      else
+        coordinates = {"PE " + where};
     }
     return at(coordinates, reference, false);
   }
@@ -378,7 +381,8 @@ std::string describe(const Channel& channel) {
       channel.tile.columns, operators::name(channel.dtype),
       link ? fmt::format("by [{}]{}", fmt::join(channel.offset, ", "),
                          channel.scale.empty() ? "" : fmt::format(" of [{}]", fmt::join(channel.scale, ", ")))
-           : fmt::format("along dimension {}", channel.axis));
+      : channel.link ? "from the executive"
+                     : fmt::format("along dimension {}", channel.axis));
 }
 
 std::string describe(const Tensor& tensor) {

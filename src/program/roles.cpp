@@ -88,6 +88,14 @@ Disjunction executive_region(const Program& program) {
   return {std::move(result)};
 }
 
+Affine executive_number(const Program& program) {
+  Affine result;
+  const std::vector<std::int64_t> place = executive_place(program);
+  for (std::size_t d = 0; d < place.size(); ++d)
+    result.constant = result.constant * program.grid[d] + place[d];
+  return result;
+}
+
 namespace {
 
 std::int64_t hops_between(const Program& program, const std::vector<std::int64_t>& from,
@@ -104,11 +112,13 @@ void time_executive(Program& program) {
   const std::int64_t hop = program.machine.control.value_or(machine::Control{}).hop_cycles;
   for (Channel& channel : program.channels) {
     if (!channel.link) continue;
+    channel.link = program.machine.link;
+    channel.link->latency_cycles = hop;
+    if (channel.kind == Channel::Kind::network) continue;
     const bool leads_there = channel.offset.front() > 0;
     std::vector<std::int64_t> other = own;
     for (std::size_t d = 0; d < other.size(); ++d)
       other[d] += leads_there ? -channel.offset[d] : channel.offset[d];
-    channel.link = program.machine.link;
     channel.link->latency_cycles = hop * (hops_between(program, middle, other) + 1);
   }
 }

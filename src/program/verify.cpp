@@ -102,7 +102,8 @@ void check(const Channel& channel, std::size_t rank, const Path& path) {
                    "a link has one scale a grid dimension, a network none", scale);
   for (std::size_t d = 0; d < channel.scale.size(); ++d)
     require_range(channel.scale[d], 1, scale_limit, Path(scale, d));
-  require_range(channel.axis, 0, link ? 0 : static_cast<std::int64_t>(rank) - 1, Path(path, "axis"));
+  const std::int64_t axes = static_cast<std::int64_t>(rank) - (channel.link ? 0 : 1);
+  require_range(channel.axis, !link && channel.link ? axes : 0, link ? 0 : axes, Path(path, "axis"));
 }
 
 /// `memory` in bytes, or -1 where the class is not laid out yet.
@@ -179,7 +180,24 @@ void check_grid(const Program& program, const Path& root) {
   }
 }
 
-/// Requires: the grid is checked.
+/// The executive alone sends on its networks, and says so.
+void check_broadcasts(const Program& program, const PeClass& pe_class, const Path& path) {
+  const auto is_of_all = [&](ChannelId id) {
+    return program.channels[id.index()].kind == Channel::Kind::network && program.channels[id.index()].link;
+  };
+  for (std::size_t at = 0; at < pe_class.code.size(); ++at) {
+    const auto* broadcast = std::get_if<Broadcast>(&pe_class.code[at].action);
+    const auto* receive = std::get_if<Receive>(&pe_class.code[at].action);
+    const bool sends = broadcast != nullptr && is_of_all(broadcast->channel) && !pe_class.executive;
+    const bool hears = receive != nullptr && is_of_all(receive->channel) &&
+                       receive->sender != std::vector{executive_number(program)};
+    if (sends || hears)
+      fail("CYC606", Path(path, at), "is a message of the executive's network from another PE",
+           "compile the program again");
+  }
+}
+
+/// Requires: the grid and the code are checked.
 void check_executive(const Program& program, const Path& root) {
   const Path classes(root, "classes"), channels(root, "channels");
   const auto executives = std::ranges::count_if(program.classes, &PeClass::executive);
@@ -193,11 +211,13 @@ void check_executive(const Program& program, const Path& root) {
   }
   for (std::size_t c = 0; c < program.channels.size(); ++c) {
     const Channel& channel = program.channels[c];
-    if (!channel.link || (executives == 1 && !channel.offset.empty() && channel.offset.front() != 0))
-      continue;
+    const bool along = channel.kind == Channel::Kind::network || channel.offset.front() != 0;
+    if (!channel.link || (executives == 1 && along)) continue;
     fail("CYC606", Path(Path(channels, c), "link"), "is of a channel that leads to no executive, nor from it",
          "the times of others are the machine's");
   }
+  for (std::size_t c = 0; c < program.classes.size(); ++c)
+    check_broadcasts(program, program.classes[c], Path(Path(classes, c), "code"));
 }
 
 /// Requires: the classes are checked.

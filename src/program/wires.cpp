@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include <cyclotron/program/roles.hpp>
+
 namespace cyclotron::program {
 
 Wires::Wires(const Program& program) : Wires(program, program.grid) {}
@@ -119,10 +121,22 @@ std::vector<const machine::Link*> Wires::links_of_maps(std::size_t channel) cons
   return result.empty() ? std::vector{link_[channel]} : result;
 }
 
-std::int64_t Wires::distance(std::size_t dimension, std::int64_t from, std::int64_t to) const {
-  const std::int64_t steps = std::abs(to - from);
-  return machine::wraps_around(program_->machine, dimension) ? std::min(steps, grid_[dimension] - steps)
-                                                             : steps;
+std::int64_t Wires::distance(std::size_t channel, std::span<const std::int64_t> sender,
+                             std::span<const std::int64_t> receiver) const {
+  const std::size_t axis = program_->channels[channel].axis;
+  if (axis == grid_.size()) {
+    std::int64_t index = 0;
+    for (std::size_t d = 0; d < grid_.size(); ++d) index += receiver[d] * stride_[d];
+    return hops_to_control(*program_, static_cast<std::size_t>(index)) + 1;
+  }
+  const std::int64_t steps = std::abs(receiver[axis] - sender[axis]);
+  return machine::wraps_around(program_->machine, axis) ? std::min(steps, grid_[axis] - steps) : steps;
+}
+
+std::int64_t Wires::broadcast_latency(std::size_t channel, std::int64_t distance) const {
+  const machine::Link& own = *link_[channel];
+  if (program_->channels[channel].axis == grid_.size()) return own.latency_cycles * distance;
+  return machine::broadcast_latency(program_->machine, own, distance);
 }
 
 std::int64_t Wires::latency(std::size_t channel, std::span<const std::int64_t> sender,
@@ -130,8 +144,7 @@ std::int64_t Wires::latency(std::size_t channel, std::span<const std::int64_t> s
   const auto& what = program_->channels[channel];
   const machine::Link& own = link(channel, sender);
   if (what.kind == Channel::Kind::link) return own.latency_cycles;
-  return machine::broadcast_latency(program_->machine, own,
-                                    distance(what.axis, sender[what.axis], receiver[what.axis]));
+  return broadcast_latency(channel, distance(channel, sender, receiver));
 }
 
 std::int64_t Wires::depth(std::size_t channel, std::span<const std::int64_t> sender) const {

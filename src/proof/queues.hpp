@@ -15,7 +15,7 @@ class Queues {
  public:
   Queues(const program::Program& program, Trace& trace, std::vector<std::uint32_t> pe_at)
       : trace_(trace), pe_at_(std::move(pe_at)) {
-    stride_.assign(program.grid.size(), 1);
+    stride_.assign(program.grid.size() + 1, 1);
     for (std::size_t d = program.grid.size(); d-- > 1;) stride_[d - 1] = stride_[d] * program.grid[d];
   }
 
@@ -24,12 +24,16 @@ class Queues {
   }
   [[nodiscard]] std::int64_t index_of(const std::vector<std::int64_t>& coordinates) const {
     std::int64_t index = 0;
-    for (std::size_t d = 0; d < stride_.size(); ++d) index += coordinates[d] * stride_[d];
+    for (std::size_t d = 0; d < coordinates.size(); ++d) index += coordinates[d] * stride_[d];
     return index;
   }
   [[nodiscard]] std::int64_t on_line(const std::vector<std::int64_t>& from, std::uint32_t axis,
                                      std::int64_t coordinate) const {
-    return index_of(from) + (coordinate - from[axis]) * stride_[axis];
+    return index_of(from) + (coordinate - along(from, axis)) * stride_[axis];
+  }
+  /// A PE's coordinate on a network's line.
+  [[nodiscard]] std::int64_t along(const std::vector<std::int64_t>& from, std::uint32_t axis) const {
+    return axis < from.size() ? from[axis] : index_of(from);
   }
 
   /// A link's queue, by its receiver.
@@ -50,7 +54,7 @@ class Queues {
 
   Trace& trace_;
   std::vector<std::uint32_t> pe_at_;
-  std::vector<std::int64_t> stride_;
+  std::vector<std::int64_t> stride_;  // By axis.
   std::unordered_map<std::uint32_t, std::unordered_map<std::uint64_t, std::uint32_t>> numbers_;
 };
 

@@ -179,7 +179,7 @@ class Unroller {
     require_on_line(sender, axis);
     const auto queue = queues_.network(receive.channel.value, queues_.index_of(here), sender);
     // A PE is never among the receivers of its own broadcast.
-    if (sender != here[axis])
+    if (sender != queues_.along(here, axis))
       trace_.queues[queue].sender = queues_.pe_at(queues_.on_line(here, axis, sender));
     add(queue);
   }
@@ -194,11 +194,12 @@ class Unroller {
     if (first > last) return;
     require_on_line(first, axis);
     require_on_line(last, axis);
+    const std::int64_t own = queues_.along(here, axis);
     for (std::int64_t to = first; to <= last; ++to) {
-      if (to == here[axis]) continue;
+      const std::int64_t receiver = queues_.on_line(here, axis, to);
+      if (to == own || !leads_to(broadcast.channel, receiver)) continue;
       if (++steps_ > limit_) too_large("more steps than are checked", limit_);
-      const auto queue =
-          queues_.network(broadcast.channel.value, queues_.on_line(here, axis, to), here[axis]);
+      const auto queue = queues_.network(broadcast.channel.value, receiver, own);
       trace_.queues[queue].sender = pe_;
       add(queue);
       ++trace_.arguments[count];
@@ -281,8 +282,16 @@ class Unroller {
     return linear;
   }
 
+  /// Tells whether a broadcast goes to a PE that is in its range.
+  [[nodiscard]] bool leads_to(program::ChannelId channel, std::int64_t index) {
+    const auto [found, is_new] = listeners_.try_emplace(channel.index());
+    if (is_new) found->second = program_.listeners(channel.index());
+    const std::uint32_t pe = queues_.pe_at(index);
+    return found->second.empty() || (pe != none && found->second[trace_.pes[pe].pe_class]);
+  }
+
   void require_on_line(std::int64_t coordinate, std::uint32_t axis) {
-    if (coordinate >= 0 && coordinate < program_.grid[axis]) return;
+    if (coordinate >= 0 && coordinate < program_.line_extent(axis)) return;
     outside(fmt::format("a network along grid dimension {} has no PE at {}", axis, coordinate));
   }
 
@@ -296,6 +305,7 @@ class Unroller {
   Poll poll_;
   Trace trace_;
   Queues queues_;
+  std::map<std::size_t, std::vector<bool>> listeners_;  // By channel (`Program::listeners`).
   Wires wires_;
   std::vector<std::vector<std::size_t>> ends_;
   std::uint32_t pe_ = 0;

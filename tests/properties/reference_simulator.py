@@ -369,9 +369,11 @@ class _Simulation:
     def broadcast(
         self, step: Json, environment: list[int], pe: Any, clock: Clock, sizes: Any
     ) -> Iterator[None]:
-        axis = self.program["channels"][step["channel"]]["axis"]
+        channel = self.program["channels"][step["channel"]]
         line = range(_lower(step["lower"], environment), _upper(step["upper"], environment) + 1)
-        to = [(*pe[:axis], x, *pe[axis + 1 :]) for x in line if x != pe[axis]]
+        to = [at for at in (self.on_line(pe, channel["axis"], x) for x in line) if at != pe]
+        if "link" in channel:  # the executive's, to all that receive on it
+            to = [at for at in to if self.listens(at, step["channel"])]
         size = sizes.get(_element(step["source"], environment), (1, 1))
         yield from self.enter(step, environment, pe, to, size, clock)
 
@@ -399,9 +401,10 @@ class _Simulation:
                 clock.wait(place + queue.link["response_latency_cycles"], "stall_full")
         clock.wait(self.network_free.get((number, pe), 0), "stall_full")
         first, words, width = None, math.prod(size), queues[0].link["words_per_cycle"]
-        if not hazards.shared:
-            pass
-        elif self.program["channels"][number]["kind"] == "network":
+        is_network = self.program["channels"][number]["kind"] == "network"
+        if not hazards.shared or (is_network and pe == self.controller.executive):
+            pass  # nobody else sends on its network
+        elif is_network:
             hop = hazards.hop(self.program["channels"][number], pe, receivers[0])
             hazards.bus_asked[pe] = clock.now, hop, words, width
             while pe not in hazards.bus_given:
@@ -437,8 +440,7 @@ class _Simulation:
                 at = tuple(x * factor for x, factor in zip(pe, scale, strict=True))
             sender = self.moved(at, [-step for step in channel["offset"]])
         else:
-            axis = channel["axis"]
-            sender = (*pe[:axis], _value(step["sender"][0], environment), *pe[axis + 1 :])
+            sender = self.on_line(pe, channel["axis"], _value(step["sender"][0], environment))
         queue = self.queue(step["channel"], sender, pe)
         self.come(step, environment, pe, clock)
         while len(queue.sent) == len(queue.left):
@@ -450,6 +452,16 @@ class _Simulation:
         clock.work["received", channel["name"]] += math.prod(queue.sizes[len(queue.left)])
         queue.left.append(clock.now)
 
+    def listens(self, pe: tuple[int, ...], number: int) -> bool:
+        found = self.class_of(pe) or {"code": []}
+        return any(one["do"] == "receive" and one["channel"] == number for one in found["code"])
+
+    def on_line(self, pe: tuple[int, ...], axis: int, at: int) -> tuple[int, ...]:
+        """The PE at a coordinate of a network's line; of all the grid, the one of that number."""
+        if axis == len(pe):
+            return next(itertools.islice(itertools.product(*map(range, self.program["grid"])), at, None))
+        return (*pe[:axis], at, *pe[axis + 1 :])
+
     def moved(self, pe: tuple[int, ...], steps: list[int]) -> tuple[int, ...]:
         """The PE so many steps away."""
         return tuple(
@@ -459,7 +471,7 @@ class _Simulation:
 
     def link(self, number: int, sender: tuple[int, ...], receiver: tuple[int, ...]) -> Json:
         channel = self.program["channels"][number]
-        if channel["kind"] == "network":
+        if channel["kind"] == "network" and "link" not in channel:
             networks = {own["dimension"]: own["link"] for own in self.machine.get("broadcasts", [])}
             link = dict(networks.get(channel["axis"], self.machine["broadcast"]))
             link["latency_cycles"] *= self.spread(channel["axis"], sender, receiver)

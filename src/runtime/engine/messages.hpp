@@ -24,7 +24,7 @@ inline void require_fits(const program::Channel& channel, TileSize size) {
 
 /// Throws KernelFailure CYC706 where a network along a grid dimension has no PE at the coordinate.
 inline void require_on_line(const program::Program& program, std::uint32_t axis, std::int64_t coordinate) {
-  if (coordinate >= 0 && coordinate < program.grid[axis]) return;
+  if (coordinate >= 0 && coordinate < program.line_extent(axis)) return;
   throw KernelFailure{"CYC706",
                       "a network along grid dimension " + std::to_string(axis) + " has no PE at " +
                           std::to_string(coordinate),

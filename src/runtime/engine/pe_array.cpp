@@ -62,7 +62,7 @@ PeArray::PeArray(const program::Program& program, bool functional, Part part)
       loop_exits_(program.exit_plans) {
   check_grid_size(program);
   std::int64_t size = 1;
-  grid_stride_.assign(program.grid.size(), 1);
+  grid_stride_.assign(program.grid.size() + 1, 1);
   for (std::size_t d = program.grid.size(); d-- > 0;) {
     grid_stride_[d] = size;
     size *= program.grid[d];
@@ -185,6 +185,7 @@ std::size_t PeArray::links_in() const {
 
 void PeArray::connect() {
   for (const auto& channel : program_->channels) {
+    listeners_.push_back(program_->listeners(listeners_.size()));
     network_of_channel_.push_back(channel.kind == program::Channel::Kind::network ? networks_++ : none);
   }
   if (program_->channels.size() > port_limit / grid_size()) throw std::bad_alloc();

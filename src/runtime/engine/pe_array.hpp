@@ -98,9 +98,25 @@ class PeArray {
   [[nodiscard]] std::uint32_t row(std::uint32_t channel, std::uint32_t grid_index) const {
     return network_of_channel_[channel] * grid_size() + grid_index;
   }
+  /// A PE's coordinate on a network's line.
+  [[nodiscard]] std::int64_t along(std::uint32_t grid_index, std::uint32_t axis) const {
+    return axis + 1 == grid_stride_.size() ? grid_index
+                                           : grid_index / grid_stride_[axis] % program_->grid[axis];
+  }
   /// The grid index of the PE on `pe`'s line along `axis` at `coordinate` (which is within the grid).
   [[nodiscard]] std::uint32_t on_line(const Pe& pe, std::uint32_t axis, std::int64_t coordinate) const {
-    return static_cast<std::uint32_t>(pe.index + (coordinate - pe.variables[axis]) * grid_stride_[axis]);
+    return on_line(pe.index, axis, coordinate);
+  }
+  [[nodiscard]] std::uint32_t on_line(std::uint32_t grid_index, std::uint32_t axis,
+                                      std::int64_t coordinate) const {
+    return static_cast<std::uint32_t>(grid_index +
+                                      (coordinate - along(grid_index, axis)) * grid_stride_[axis]);
+  }
+
+  /// Tells whether a broadcast goes to a PE that is in its range.
+  [[nodiscard]] bool leads_to(std::uint32_t channel, std::uint32_t grid_index) const {
+    const auto& listeners = listeners_[channel];
+    return listeners.empty() || (ordinal_[grid_index] != none && listeners[class_of_[ordinal_[grid_index]]]);
   }
 
   /// A number for each port of each PE of the part, below `port_count`.
@@ -152,12 +168,13 @@ class PeArray {
   std::uint32_t first_ = 0;            // The part's ordinals are [first_, last_).
   std::uint32_t last_ = 0;
   std::vector<Code> codes_;
-  std::vector<std::int64_t> grid_stride_;
+  std::vector<std::int64_t> grid_stride_;  ///< By axis; along the line of all the grid 1.
   std::vector<std::uint32_t> ordinal_;     ///< By grid index.
   std::vector<std::uint32_t> grid_index_;  ///< By ordinal.
   std::vector<std::uint32_t> class_of_;    ///< By ordinal.
   std::vector<Link> links_;
   std::vector<std::uint32_t> network_of_channel_;
+  std::vector<std::vector<bool>> listeners_;  // By channel (`Program::listeners`).
   std::uint32_t networks_ = 0;
   ZeroTable<Pe> pes_;
   ZeroPages memory_;

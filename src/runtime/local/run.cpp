@@ -95,16 +95,20 @@ bool Worker::broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_
   const std::uint32_t number = pe.code->ports[step.port].channel;
   const auto& channel = shared_.array.program().channels[number];
   require_fits(channel, packet.size);
-  const std::int64_t own = pe.variables[channel.axis];
-  const auto queue_to = [&](std::int64_t to) -> Queue& {
-    return shared_.network_queue(number, shared_.array.on_line(pe, channel.axis, to), own, pe.ordinal);
+  const std::int64_t own = shared_.array.along(pe.index, channel.axis);
+  const auto queue_to = [&](std::int64_t to) -> Queue* {
+    const std::uint32_t receiver = shared_.array.on_line(pe, channel.axis, to);
+    if (to == own || !shared_.array.leads_to(number, receiver)) return nullptr;
+    return &shared_.network_queue(number, receiver, own, pe.ordinal);
   };
   for (std::int64_t to = first; to <= last; ++to) {
-    if (to != own && !queue_to(to).has_place()) return false;
+    Queue* const queue = queue_to(to);
+    if (queue != nullptr && !queue->has_place()) return false;
   }
   for (std::int64_t to = first; to <= last; ++to) {
-    if (to == own) continue;
-    Queue& queue = queue_to(to);
+    Queue* const found = queue_to(to);
+    if (found == nullptr) continue;
+    Queue& queue = *found;
     put(queue, step, packet);
     if (queue.take_receiver_waits(alone_)) wake(queue.receiver());
   }

@@ -127,14 +127,13 @@ void Rank::hand_out(const Record& record, const std::byte* numbers, const Tile& 
     queue.scalars.push(numbers, record.bytes);
     return wake_receiver(queue);
   }
-  const auto sender = array_.coordinates(record.source);
-  std::int64_t stride = 1;
-  for (std::size_t d = sender.size() - 1; d > channel.axis; --d) stride *= array_.program().grid[d];
-  const std::int64_t own = sender[channel.axis];
+  const std::int64_t own = array_.along(record.source, channel.axis);
   for (std::int64_t to = record.first; to <= record.last; ++to) {
-    const auto receiver_index = static_cast<std::uint32_t>(record.source + (to - own) * stride);
+    const std::uint32_t receiver_index = array_.on_line(record.source, channel.axis, to);
     const std::uint32_t receiver = array_.ordinal(receiver_index);
-    if (to == own || receiver == PeArray::none || !array_.in_part(receiver)) continue;
+    if (to == own || receiver == PeArray::none || !array_.in_part(receiver) ||
+        !array_.leads_to(record.channel, receiver_index))
+      continue;
     push(network_queue(record.channel, receiver_index, own), size, numbers, record.bytes, holder);
   }
 }
@@ -269,12 +268,12 @@ bool Rank::broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_t 
   const std::uint32_t number = pe.code->ports[step.port].channel;
   const auto& channel = array_.program().channels[number];
   require_fits(channel, packet.size);
-  const std::int64_t own = pe.variables[channel.axis];
+  const std::int64_t own = array_.along(pe.index, channel.axis);
   reached_.assign(static_cast<std::size_t>(transport_.size()), 0);
   for (std::int64_t to = first; to <= last; ++to) {
     const std::uint32_t receiver_index = array_.on_line(pe, channel.axis, to);
     const std::uint32_t receiver = array_.ordinal(receiver_index);
-    if (to == own || receiver == PeArray::none) continue;
+    if (to == own || receiver == PeArray::none || !array_.leads_to(number, receiver_index)) continue;
     if (array_.in_part(receiver)) {
       push(network_queue(number, receiver_index, own), packet.size, packet.data, packet.bytes,
            holder_of(packet));

@@ -197,10 +197,11 @@ void MessageRun::each_receiver(const Pe& pe, const Step& step, const std::int64_
   if (first > last) return;
   require_on_line(array_->pes().program(), axis, first);
   require_on_line(array_->pes().program(), axis, last);
-  const std::int64_t own = variables[axis];
+  const std::int64_t own = array_->pes().along(pe.index, axis);
   for (std::int64_t to = first; to <= last; ++to) {
-    if (to != own && !visit(network_queue(channel, array_->pes().on_line(pe, axis, to), own, pe.ordinal)))
-      return;
+    const std::uint32_t receiver = array_->pes().on_line(pe, axis, to);
+    if (to == own || !array_->pes().leads_to(channel, receiver)) continue;
+    if (!visit(network_queue(channel, receiver, own, pe.ordinal))) return;
   }
 }
 

@@ -273,7 +273,7 @@ bool Simulation<f>::broadcast(Pe& pe, const Step& step, std::int64_t first, std:
   const std::uint32_t number = pe.code->ports[step.port].channel;
   const auto& channel = array_.program().channels[number];
   require_fits(channel, packet.size);
-  const std::int64_t own = pe.variables[channel.axis];
+  const std::int64_t own = array_.along(pe.index, channel.axis);
   if (first == own && last == own) return true;
   come_to(pe, PortLimits::Kind::send);
   if (scoreboard_.on()) await_read(pe, elements(pe, step.access));
@@ -281,15 +281,16 @@ bool Simulation<f>::broadcast(Pe& pe, const Step& step, std::int64_t first, std:
   std::int64_t& port_free = port_free_[array_.port_number(pe, step.port)];
   std::int64_t place = std::max(clock.now, port_free);
   for (std::int64_t to = first; to <= last; ++to) {
-    if (to == own) continue;
-    Queue& queue = network_queue(number, array_.on_line(pe, channel.axis, to), own, pe.ordinal);
+    const std::uint32_t receiver = array_.on_line(pe, channel.axis, to);
+    if (to == own || !array_.leads_to(number, receiver)) continue;
+    Queue& queue = network_queue(number, receiver, own, pe.ordinal);
     if (!has_place(queue)) return wait(pe, queue, true), false;
     place = std::max(place, place_free_at(queue));
   }
   const std::int64_t words = packet.size.words(), width = network_[number]->words_per_cycle;
   const auto axis = static_cast<std::uint32_t>(channel.axis);
   std::optional<SharedLinks::Passage> passage;
-  if (shared_.on()) {
+  if (shared_.on() && axis < array_.program().grid.size()) {  // the executive's is nobody else's
     passage = shared_.take_bus(pe.ordinal, axis, place, words, width);
     if (!passage) return false;
   }
@@ -299,8 +300,9 @@ bool Simulation<f>::broadcast(Pe& pe, const Step& step, std::int64_t first, std:
   work_[pe.ordinal].on(number).sent += words;
   tally(pe, step, {}, words);
   for (std::int64_t to = first; to <= last; ++to) {
-    if (to == own) continue;
-    Queue& queue = network_queue(number, array_.on_line(pe, channel.axis, to), own, pe.ordinal);
+    const std::uint32_t receiver = array_.on_line(pe, channel.axis, to);
+    if (to == own || !array_.leads_to(number, receiver)) continue;
+    Queue& queue = network_queue(number, receiver, own, pe.ordinal);
     std::int64_t arrival = port_free - 1 + queue.latency;
     if (passage) {
       SharedLinks::End& end = shared_.bus_end(axis, queue.receiver_index);

@@ -119,7 +119,8 @@ class RowReplicator {
   [[nodiscard]] bool is_uniform(std::uint32_t dimension) const {
     const auto& channels = program_.source->channels;
     const bool network = std::ranges::any_of(channels, [&](const program::Channel& channel) {
-      return channel.kind == program::Channel::Kind::network && channel.axis == dimension;
+      return channel.kind == program::Channel::Kind::network &&
+             (channel.axis == dimension || channel.axis == program_.grid.size());
     });
     return !network &&
            std::ranges::none_of(program_.codes, [&](const Code& code) { return depends(code, dimension); });

@@ -32,7 +32,7 @@ void SharedLinks::count_senders() {
   for (const User& user : users_) {
     std::set<std::uint32_t> axes;
     for (const Port& port : user.code->ports) {
-      if (port.kind == Port::Kind::network_out)
+      if (port.kind == Port::Kind::network_out && program_->channels[port.channel].axis < extent_.size())
         axes.insert(static_cast<std::uint32_t>(program_->channels[port.channel].axis));
     }
     for (const std::uint32_t axis : axes) ++buses_[bus_of(axis, user.grid_index)].senders;

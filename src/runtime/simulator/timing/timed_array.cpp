@@ -37,7 +37,7 @@ std::uint32_t first_places(const TimedChannel& channel) {
 TimedArray::TimedArray(TimedProgram program) : program_(std::move(program)), free_rings_(32) {
   const auto& grid = program_.grid;
   std::int64_t size = 1;
-  stride_.assign(grid.size(), 1);
+  stride_.assign(grid.size() + 1, 1);
   for (std::size_t d = grid.size(); d-- > 0;) {
     stride_[d] = size;
     if (__builtin_mul_overflow(size, grid[d], &size) || size > pe_limit) too_large(program_);
@@ -81,21 +81,23 @@ void TimedArray::place_pes() {
 
 void TimedArray::connect() {
   const auto& channels = program_.channels;
-  const program::Wires wires(*program_.source, program_.grid);
+  const program::Wires& wires = wires_.emplace(*program_.source, program_.grid);
   const bool networks =
       std::any_of(program_.channels.begin(), program_.channels.end(), [](auto& c) { return c.network; });
   if (networks) state_.port_free.assign(queue_of_port_.size(), 0);
   rows_.resize(channels.size());
+  for (std::size_t c = 0; c < program_.source->channels.size(); ++c)
+    listeners_.push_back(program_.source->listeners(c));
   std::vector<std::vector<std::uint32_t>> by_receiver(channels.size());
   for (std::size_t c = 0; c < channels.size(); ++c) {
     if (program_.channels[c].network) {
-      rows_[c].resize(ordinal_.size());
+      if (c < program_.source->channels.size()) rows_[c].resize(ordinal_.size());  // others: of a distance
     } else {
       by_receiver[c].assign(ordinal_.size(), none);
     }
   }
   reserve_queues();
-  std::vector<std::int64_t> at(stride_.size());
+  std::vector<std::int64_t> at(program_.grid.size());
   for (std::uint32_t o = 0; o < count(); ++o) {
     const TimedPe& pe = state_.pes[o];
     const std::uint32_t index = grid_index_[o];
@@ -199,11 +201,11 @@ std::uint32_t TimedArray::network_queue(std::uint32_t channel, std::uint32_t sen
     if (coordinate == sender_coordinate) return number;
   }
   std::uint32_t own = channel;
-  if (!program_.by_distance.empty() && sender_index != receiver_index) {
-    const std::uint32_t axis = program_.channels[channel].axis;
-    const std::int64_t away = program::Wires(*program_.source, program_.grid)
-                                  .distance(axis, sender_coordinate, coordinate(receiver_index, axis));
-    own = program_.by_distance[program_.channels[channel].source][static_cast<std::size_t>(away - 1)];
+  const std::uint32_t source = program_.channels[channel].source;
+  if (!program_.by_distance[source].empty() && sender_index != receiver_index) {
+    const std::int64_t away =
+        wires_->distance(source, wires_->coordinates(sender_index), wires_->coordinates(receiver_index));
+    own = program_.by_distance[source][static_cast<std::size_t>(away - 1)];
   }
   const std::uint32_t number = add_queue(own, ordinal_[sender_index], ordinal_[receiver_index]);
   row.emplace_back(sender_coordinate, number);
@@ -213,7 +215,7 @@ std::uint32_t TimedArray::network_queue(std::uint32_t channel, std::uint32_t sen
 const std::int64_t* TimedArray::environment(std::uint32_t ordinal) {
   const TimedPe& pe = state_.pes[ordinal];
   std::int64_t* out = environment_.data();
-  for (std::uint32_t d = 0; d < stride_.size(); ++d) *out++ = coordinate(grid_index_[ordinal], d);
+  for (std::uint32_t d = 0; d < program_.grid.size(); ++d) *out++ = coordinate(grid_index_[ordinal], d);
   const std::int64_t* registers = state_.registers.data() + pe.registers;
   for (std::uint32_t level = 0; level < code(pe).loops; ++level) *out++ = registers[2 * level];
   return environment_.data();

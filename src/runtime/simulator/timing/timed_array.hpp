@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <cyclotron/program/wires.hpp>
+
 #include "recorder.hpp"
 #include "../memory/memory_ports.hpp"
 #include "timed_program.hpp"
@@ -82,8 +84,18 @@ class TimedArray {
   /// The PE on the line of `grid_index` along `axis`; the coordinate is within the grid.
   [[nodiscard]] std::uint32_t on_line(std::uint32_t grid_index, std::uint32_t axis,
                                       std::int64_t coordinate) const;
+  [[nodiscard]] std::int64_t line_extent(std::uint32_t axis) const {
+    return axis < program_.grid.size() ? program_.grid[axis] : std::int64_t{grid_size()};
+  }
   [[nodiscard]] std::int64_t coordinate(std::uint32_t grid_index, std::uint32_t axis) const {
-    return grid_index / stride_[axis] % program_.grid[axis];
+    return axis + 1 == stride_.size() ? grid_index : grid_index / stride_[axis] % program_.grid[axis];
+  }
+  /// Tells whether a broadcast goes to a PE that is in its range.
+  [[nodiscard]] bool leads_to(std::uint32_t channel, std::uint32_t grid_index) const {
+    const auto& listeners = listeners_[channel];
+    if (listeners.empty()) return true;
+    const std::uint32_t ordinal = ordinal_[grid_index];
+    return ordinal != none && listeners[program_.codes[state_.pes[ordinal].pe_class].index];
   }
   /// The PE's coordinates, then its loop variables; valid until the next call.
   [[nodiscard]] const std::int64_t* environment(std::uint32_t ordinal);
@@ -109,12 +121,14 @@ class TimedArray {
 
   TimedProgram program_;
   TimedState state_;
-  std::vector<std::int64_t> stride_;
+  std::vector<std::int64_t> stride_;       ///< By axis; along the line of all the grid 1.
+  std::optional<program::Wires> wires_;    // Always, once it is made.
   std::vector<std::uint32_t> ordinal_;     // By grid index.
   std::vector<std::uint32_t> grid_index_;  // By ordinal.
   std::vector<std::uint32_t> queue_of_port_;
   /// Queues that enter a PE from a network, by channel and grid index, with the sender's coordinate.
   std::vector<std::vector<std::vector<std::pair<std::int64_t, std::uint32_t>>>> rows_;
+  std::vector<std::vector<bool>> listeners_;            // By the program's channel (`Program::listeners`).
   std::vector<std::vector<std::uint32_t>> free_rings_;  // By the logarithm of their places.
   std::vector<std::int64_t> environment_;
   Recorder* recorder_ = nullptr;

@@ -174,16 +174,16 @@ void TimedEngine::each_receiver(std::uint32_t ordinal, const TimedOp& op, Visit 
   const Code& code = array_.program().codes[array_.state().pes[ordinal].pe_class];
   const std::uint32_t axis = array_.program().channels[op.channel].axis;
   const std::int64_t* environment = array_.environment(ordinal);
-  const std::int64_t own = environment[axis];
+  const std::int64_t own = array_.coordinate(array_.grid_index(ordinal), axis);
   const std::int64_t first = lower_limit(code, code.steps[op.step].lower, environment);
   const std::int64_t last = upper_limit(code, code.steps[op.step].upper, environment);
   if (first > last) return;
-  if (first < 0 || last >= array_.program().grid[axis]) throw NeedsInterpreter{};
+  if (first < 0 || last >= array_.line_extent(axis)) throw NeedsInterpreter{};
   const std::uint32_t index = array_.grid_index(ordinal);
   for (std::int64_t to = first; to <= last; ++to) {
     const std::uint32_t receiver = array_.on_line(index, axis, to);
-    if (to != own &&
-        !visit(array_.state().queues[array_.network_queue(op.channel, index, receiver, own)], receiver))
+    if (to == own || !array_.leads_to(op.channel, receiver)) continue;
+    if (!visit(array_.state().queues[array_.network_queue(op.channel, index, receiver, own)], receiver))
       return;
   }
 }

@@ -101,7 +101,7 @@ std::uint32_t TimedEngine::sender_of(std::uint32_t ordinal, const TimedOp& op) {
   const Code& code = array_.program().codes[array_.state().pes[ordinal].pe_class];
   const std::uint32_t axis = array_.program().channels[op.channel].axis;
   const std::int64_t sender = evaluate(code, code.steps[op.step].sender, array_.environment(ordinal));
-  if (sender < 0 || sender >= array_.program().grid[axis]) throw NeedsInterpreter{};
+  if (sender < 0 || sender >= array_.line_extent(axis)) throw NeedsInterpreter{};
   return array_.on_line(array_.grid_index(ordinal), axis, sender);
 }
 

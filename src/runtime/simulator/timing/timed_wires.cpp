@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include <cyclotron/program/roles.hpp>
+
 #include "../../engine/pe_array.hpp"
 
 namespace cyclotron::runtime::simulator {
@@ -63,16 +65,20 @@ class Splitter {
   std::map<std::pair<std::uint32_t, const machine::Link*>, std::uint32_t> numbers_;
 };
 
-/// A channel for each latency of each network.
-void add_distances(const program::Program& program, TimedWires& result) {
+/// A channel for each latency of each network over which it differs.
+void add_distances(const program::Program& program, const program::Wires& wires, TimedWires& result) {
   result.by_distance.resize(program.channels.size());
+  const std::int64_t all = static_cast<std::int64_t>(program.grid.size());
   for (std::size_t c = 0; c < program.channels.size(); ++c) {
     const auto& channel = program.channels[c];
     if (channel.kind != program::Channel::Kind::network) continue;
+    if (channel.axis < all && program.machine.spread == machine::Spread::constant) continue;
     const machine::Link* link = result.channels[c].link;
+    const std::int64_t extent =
+        channel.axis < all ? program.grid[channel.axis] : program::distance_to_control(program).most_hops + 2;
     std::int64_t latency = -1;  // It never falls.
-    for (std::int64_t distance = 1; distance < program.grid[channel.axis]; ++distance) {
-      const std::int64_t next = machine::broadcast_latency(program.machine, *link, distance);
+    for (std::int64_t distance = 1; distance < extent; ++distance) {
+      const std::int64_t next = wires.broadcast_latency(c, distance);
       if (next != latency) result.channels.push_back({c, link, next});
       latency = next;
       result.by_distance[c].push_back(static_cast<std::uint32_t>(result.channels.size() - 1));
@@ -89,7 +95,7 @@ TimedWires time_wires(const program::Program& program, std::vector<Code> codes) 
       .channels = {}, .codes = std::move(codes), .class_map = program.class_map(), .by_distance = {}};
   for (std::size_t c = 0; c < program.channels.size(); ++c)
     result.channels.push_back({c, wires.links(c).front(), wires.links(c).front()->latency_cycles});
-  if (program.machine.spread != machine::Spread::constant) add_distances(program, result);
+  add_distances(program, wires, result);
   if (!wires.are_alike()) Splitter(program, result).run();
   return result;
 }

@@ -77,18 +77,19 @@ struct Tensor {
 
 /// Ways of messages. A link joins each PE to one other: along each grid dimension, sender = scale * receiver -
 /// offset. A network joins the sender to any PE of its line along one grid dimension; each (sender, receiver) pair is a
-/// first-in-first-out queue of its own.
+/// first-in-first-out queue of its own. The executive's network joins it to all PEs that
+/// receive on it, of a line of all the grid: there a coordinate is a PE's number, last dimension fastest.
 struct Channel {
   enum class Kind : std::uint8_t { link, network };
   std::string name;  ///< For people, e.g. `A.j+1`.
   Kind kind = Kind::link;
   DType dtype = DType::float64;
-  operators::Shape tile;              ///< Largest message.
-  std::vector<std::int64_t> offset;   ///< Link: scaled receiver minus sender, one a grid dimension.
-  std::uint32_t axis = 0;             ///< Network: the grid dimension it runs along.
-  std::int64_t depth = 0;             ///< Messages; 0: the machine's.
+  operators::Shape tile;             ///< Largest message.
+  std::vector<std::int64_t> offset;  ///< Link: scaled receiver minus sender, one a grid dimension.
+  std::uint32_t axis = 0;  ///< Network: the grid dimension it runs along; of the executive: after all.
+  std::int64_t depth = 0;  ///< Messages; 0: the machine's.
   std::vector<std::int64_t> scale{};  ///< Link: as `offset`, at least 1; empty where all are 1.
-  /// Of a link to the executive or from it; none: that of the machine, by the offset.
+  /// To the executive or from it, of a network by the hop; none: that of the machine, by the offset.
   std::optional<machine::Link> link{};
   bool operator==(const Channel&) const = default;
   [[nodiscard]] std::int64_t scale_along(std::size_t dimension) const {
@@ -293,6 +294,10 @@ struct Program {
   [[nodiscard]] std::vector<std::int64_t> pe_counts() const;
   /// `class_of` for the whole grid, last dimension fastest: `unmapped` where no PE has a program.
   [[nodiscard]] std::vector<std::uint32_t> class_map() const;
+  /// PEs on a network's line.
+  [[nodiscard]] std::int64_t line_extent(std::uint32_t axis) const;
+  /// By class: those to which the executive's network leads; empty of other channels.
+  [[nodiscard]] std::vector<bool> listeners(std::size_t channel) const;
   static constexpr std::uint32_t unmapped = 0xffffffffU;
 };
 

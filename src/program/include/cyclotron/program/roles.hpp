@@ -24,8 +24,10 @@ enum class Duty : std::uint8_t {
 /// Place of the executive's class, in the row after the field.
 [[nodiscard]] std::vector<std::int64_t> executive_place(const Program& program);
 [[nodiscard]] Disjunction executive_region(const Program& program);
+/// Its number in the grid, by which PEs know it as a sender.
+[[nodiscard]] Affine executive_number(const Program& program);
 /// Gives the channels to the executive and from it the times of the machine's control: by the hops of their other PE to the
-/// controller, next to whose place it is.
+/// controller, next to whose place it is; to networks that of a hop.
 void time_executive(Program& program);
 
 /// Place of a controller: the middle of the field.

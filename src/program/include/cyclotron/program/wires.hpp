@@ -39,8 +39,10 @@ class Wires {
   /// Cycles of a message from that sender to that receiver, of one word.
   [[nodiscard]] std::int64_t latency(std::size_t channel, std::span<const std::int64_t> sender,
                                      std::span<const std::int64_t> receiver) const;
-  /// PEs from one coordinate to another along a grid dimension, the short way round where it wraps around.
-  [[nodiscard]] std::int64_t distance(std::size_t dimension, std::int64_t from, std::int64_t to) const;
+  /// PEs from a network's sender to a receiver along its line, the short way round where the grid wraps around; from the
+  /// executive, the hops of its words (`time_executive`).
+  [[nodiscard]] std::int64_t distance(std::size_t channel, std::span<const std::int64_t> sender,
+                                      std::span<const std::int64_t> receiver) const;
   /// Messages that the queue from that sender holds: the channel's own depth, or that of its link.
   [[nodiscard]] std::int64_t depth(std::size_t channel, std::span<const std::int64_t> sender) const;
   struct Depths {
@@ -51,6 +53,9 @@ class Wires {
   [[nodiscard]] Depths depths(std::size_t channel) const;
 
   [[nodiscard]] std::vector<std::int64_t> coordinates(std::size_t pe) const;
+
+  /// Cycles of a network's message over such a distance.
+  [[nodiscard]] std::int64_t broadcast_latency(std::size_t channel, std::int64_t distance) const;
 
  private:
   enum class End : std::uint8_t { sender, receiver };
