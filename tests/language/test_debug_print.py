@@ -108,3 +108,66 @@ def test_an_array_in_a_loop_is_refused():
     with pytest.raises(cy.TraceError, match="is printed in a loop") as caught:
         array_in_a_loop.compile(np.eye(2))
     assert caught.value.code == "CYC105"
+
+
+def until_smooth(u, tol):
+    change = 1.0
+    k = 0
+    while change > tol:
+        new = u.copy()
+        new[1:-1] = (u[:-2] + u[2:]) / 2
+        change = np.max(np.abs(new - u))
+        u = new
+        cy.debug.print("{}: {}", k, change)
+        k += 1
+    return u
+
+
+def until_break(u, tol):
+    for k in range(500):
+        u[1:-1] = (u[:-2] + u[2:]) / 2
+        cy.debug.print("{}: {} {}", k, u[4], u[4] > tol)
+        if u[4] > tol:
+            break
+    return u
+
+
+def inner_loops(u, tol):
+    for t in range(3):
+        u = u + 1
+        change = 1.0
+        k = 0
+        while change > tol:
+            new = u.copy()
+            new[1:-1] = (u[:-2] + u[2:]) / 2
+            change = np.max(np.abs(new - u))
+            u = new
+            k += 1
+            if change < 0.2:
+                cy.debug.print("{} {}: {}", t, k, change)
+        cy.debug.print("{} ends after {}", t, k)
+    return u
+
+
+ENDING = {
+    until_smooth: ("iteration", 1e-2),
+    until_break: ("k", 0.25),
+    inner_loops: ("iteration", 0.1),
+}
+
+
+@pytest.mark.filterwarnings("error::cyclotron.PerformanceWarning")
+@pytest.mark.parametrize("backend", ["sim", "local"])
+@pytest.mark.parametrize("function", ENDING)
+def test_a_loop_ends_as_early_as_without_what_it_prints(function, backend, capsys):
+    loop, tolerance = ENDING[function]
+    u = np.zeros(10)
+    u[0] = 1
+    expected = function(u.copy(), tolerance)
+    lines = capsys.readouterr().out
+    result = cy.run(cy.kernel(function).compile(u, tolerance), backend=backend)
+    assert capsys.readouterr().out == lines
+    np.testing.assert_allclose(result.output, expected)
+    each = [int(line.split()[-1]) for line in lines.splitlines() if "ends after" in line]
+    runs = each or [len(lines.splitlines())]
+    assert 0 <= result.steps[loop] - sum(runs) <= 2 * len(runs)  # a flag takes some iterations to all PEs

@@ -9,7 +9,7 @@ from cyclotron.language.trace.trace import active_trace
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import materialized, operand
 from cyclotron.language.values.broadcasting import whole_numbers
-from cyclotron.language.values.nodes import Access
+from cyclotron.language.values.nodes import Access, Constant
 from cyclotron.language.values.operations import apply
 from cyclotron.language.values.region import extent
 from cyclotron.language.values.source_span import here, trace_error
@@ -55,11 +55,8 @@ def record(text: str, values: tuple[object, ...]) -> None:
     orders = [*(scope.order for scope in trace.scopes if scope.index), trace.held]
     forms = [Affine({i: 1}, -low) for i, (low, _) in zip(trace.indices(), bounds, strict=True)]
     sizes = tuple(high - low + 1 for low, high in bounds)
-    reached: object = True
-    for scope in trace.scopes:
-        if scope.running is not None:  # a loop that may have ended, or a branch that data choose
-            reached = apply("logical_and", reached, Access(scope.running, (), here()))
-    for part, value in enumerate((reached, *values), -1):
+    runs = trace.guard()  # in a loop that may have ended, or a branch that data choose
+    for part, value in enumerate((True, *values), -1):
         whole = materialized(operand(value))
         shape = whole_numbers(whole.shape, "what is printed")
         if shape and sizes:
@@ -76,5 +73,8 @@ def record(text: str, values: tuple[object, ...]) -> None:
         if shape:
             kept[...] = whole
         else:
-            trace.assign(kept, tuple(forms), whole.at(()))
+            told = whole.at(())
+            if runs is not None:  # zeros show that a loop needs none of its iterations after its end
+                told = apply("where", Access(runs, (), here()), told, Constant(zero, here()))
+            trace.assign(kept, tuple(forms), told)
         trace.prints.append(kept)
