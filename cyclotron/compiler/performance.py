@@ -16,9 +16,10 @@ def _runs_to_its_bound(loop: dict[str, Any]) -> PerformanceWarning:
     seen = loop["because"]
     if seen:
         why = f"what it does after its end may show in `{seen}`"
+        name = f"`{seen}`" if seen.isidentifier() else "an array that this is computed from"
         help = (
-            f"start `{seen}` with zeros if the loop fills it, and give loops in it the same range in each of"
-            f" its iterations, e.g. `range(n - 1)`; else change and read `{seen}` outside the loop only"
+            f"start {name} with zeros if the loop fills it, and give loops in it the same range in each of"
+            f" its iterations, e.g. `range(n - 1)`; else change and read {name} outside the loop only"
         )
     elif loop["bounded_by"]:
         why = f"its range depends on `{loop['bounded_by']}`, the index of a loop around it"

@@ -52,3 +52,62 @@ def test_values_are_those_of_numpy(function: FunctionType, backend: str) -> None
     found = cy.run(cy.kernel(function).compile(*arrays), backend=backend).outputs.values()
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other, strict=True)
+
+
+def corrected(u, v):
+    error = 1.0
+    while error > 1e-2:
+        u[::2] += v
+        v = v * 0.5
+        u = u * 0.9
+        error = np.max(v)
+    return u, v
+
+
+def corrected_by_parts(u, v):
+    error = 1.0
+    while error > 1e-2:
+        u[::2] += 0.5 * v
+        v = v * 0.5
+        u[1:-1] = (u[:-2] + u[2:]) / 2
+        error = np.max(np.abs(v))
+    return u, v
+
+
+def by_thirds(u, v):
+    for k in range(60):
+        u[2::3] -= v[: len(u[2::3])]
+        v[::3] *= 0.5
+        if np.max(u) < 0.1:
+            break
+        u[::3] *= 0.5
+        u[1::3] *= 0.25
+    return u, v
+
+
+def before_inner_loops(u, v):
+    u[1::2] += v[: len(u[1::2])]
+    for t in range(3):
+        error = 1.0
+        while error > 0.15:
+            u = u * 0.5 + 0.01
+            error = np.max(np.abs(u - 0.02))
+        if np.sum(u) > 0.2:
+            u = u + t
+    return u, v
+
+
+ENDING = {corrected: (9, 5), corrected_by_parts: (9, 5), by_thirds: (9, 4), before_inner_loops: (9, 5)}
+
+
+@pytest.mark.filterwarnings("error::cyclotron.PerformanceWarning")
+@pytest.mark.parametrize("function", ENDING)
+@pytest.mark.parametrize("backend", ["local", "sim"])
+def test_loops_that_update_strided_slices_end(function: FunctionType, backend: str) -> None:
+    """A loop of a million iterations, of which so many are computed as NumPy takes, and a few more."""
+    arrays = [np.random.default_rng(size).random(size) for size in ENDING[function]]
+    expected = function(*(array.copy() for array in arrays))
+    result = cy.run(cy.kernel(function).compile(*arrays), backend=backend)
+    for one, other in zip(result.outputs.values(), expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-13, strict=True)
+    assert 1 < sum(result.steps.values()) < 30

@@ -67,14 +67,13 @@ def record(text: str, values: tuple[object, ...]) -> None:
             )
         key = Printed(text, orders, [low for low, _ in bounds], part)
         name = _PREFIX + json.dumps(key, separators=(",", ":")).encode().hex()
-        zero = False if whole.dtype_name == "bool" else 0
         words = "what is printed"
-        kept = trace.declare(name, sizes + shape, None, whole.dtype_name, zero, anywhere=True, variable=words)
+        kept = trace.declare(name, sizes + shape, None, whole.dtype_name, 0, anywhere=True, variable=words)
         if shape:
             kept[...] = whole
         else:
             told = whole.at(())
             if runs is not None:  # zeros show that a loop needs none of its iterations after its end
-                told = apply("where", Access(runs, (), here()), told, Constant(zero, here()))
+                told = apply("where", Access(runs, (), here()), told, Constant(kept.start, here()))
             trace.assign(kept, tuple(forms), told)
         trace.prints.append(kept)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -33,12 +34,13 @@ Forms at(const Forms& place, const Forms& element) {
   return result;
 }
 
+bool is_constant(const Affine& form) {
+  return std::ranges::all_of(form.coefficients, [](auto factor) { return factor == 0; });
+}
+
 /// True where a form is 0 at the points of some constraints: by one of them, or as it is.
 bool vanishes(const Affine& form, const std::vector<Constraint>& conjunction) {
-  const auto is_zero = [](const Affine& one) {
-    return one.constant == 0 &&
-           std::ranges::all_of(one.coefficients, [](auto factor) { return factor == 0; });
-  };
+  const auto is_zero = [](const Affine& one) { return one.constant == 0 && is_constant(one); };
   const auto by = [&](const Constraint& constraint) {
     if (!constraint.equality || constraint.modulus != 0) return false;
     Affine sum = form, difference = form;
@@ -91,12 +93,48 @@ std::optional<std::int64_t> only_value(const Equation& equation, const Affine& f
   return result;
 }
 
+/// The remainder of a form, at the points of some constraints.
+struct Remainder {
+  std::int64_t modulus = 0, value = 0;  ///< Of modulus 0: the form is this value.
+};
+
+/// True where a form can be only what another cannot, by their remainders.
+bool differ(const Remainder& a, const Remainder& b) {
+  const std::int64_t common = std::gcd(a.modulus, b.modulus);
+  return common == 0 ? a.value != b.value : (a.value - b.value) % common != 0;
+}
+
+/// The remainders that a form has by its factors, and by constraints of the same factors.
+std::vector<Remainder> remainders(const std::vector<Constraint>& conjunction, const Affine& form) {
+  std::vector<Remainder> result{{0, form.constant}};
+  for (std::size_t v = 0; v < form.coefficients.size(); ++v) {
+    const auto [first, last] = interval_of(conjunction, v);
+    Remainder& by_factors = result.front();
+    if (first == last)
+      by_factors.value += form.coefficients[v] * first;
+    else
+      by_factors.modulus = std::gcd(by_factors.modulus, form.coefficients[v]);
+  }
+  for (const Constraint& constraint : conjunction) {
+    Affine difference = form;
+    add(difference, -1, constraint.form);
+    if (constraint.modulus != 0 && constraint.most == 0 && is_constant(difference))
+      result.push_back({constraint.modulus, difference.constant});
+  }
+  return result;
+}
+
 /// True where forms are never all the same at points of two equations.
 bool are_apart(const Equation& here, const Forms& some, const Equation& there, const Forms& others) {
   const auto at_points = [&](const std::vector<Constraint>& one, const std::vector<Constraint>& other) {
     for (std::size_t d = 0; d < some.size(); ++d) {
       const Interval a = values(one, some[d]), b = values(other, others[d]);
       if (a.last < b.first || b.last < a.first) return true;
+      const auto of_others = remainders(other, others[d]);
+      for (const Remainder& remainder : remainders(one, some[d])) {
+        if (std::ranges::any_of(of_others, [&](const auto& its) { return differ(remainder, its); }))
+          return true;
+      }
     }
     return false;
   };
@@ -114,8 +152,8 @@ std::optional<Forms> in_terms_of(const Equation& equation, const Forms& others, 
     for (std::size_t v = 0; v < form.coefficients.size(); ++v) {
       const std::int64_t factor = form.coefficients[v];
       if (factor == 0) continue;
-      const auto names = [&](const Affine& one) {
-        return only_variable(one) == v && coefficient(one, v) * coefficient(one, v) == 1;
+      const auto names = [&](const Affine& one) {  // in whole numbers
+        return only_variable(one) == v && factor % coefficient(one, v) == 0;
       };
       const auto other = std::ranges::find_if(others, names);
       if (other == others.end()) {
@@ -124,9 +162,9 @@ std::optional<Forms> in_terms_of(const Equation& equation, const Forms& others, 
         own.constant += factor * *only;
         continue;
       }
-      const std::int64_t sign = coefficient(*other, v);
-      own.coefficients[static_cast<std::size_t>(other - others.begin())] += factor * sign;
-      own.constant -= factor * sign * other->constant;
+      const std::int64_t times = factor / coefficient(*other, v);
+      own.coefficients[static_cast<std::size_t>(other - others.begin())] += times;
+      own.constant -= times * other->constant;
     }
   }
   return result;
