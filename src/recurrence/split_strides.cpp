@@ -15,7 +15,7 @@ namespace cyclotron::recurrence {
 
 namespace {
 
-constexpr std::size_t most_splits = 16;
+constexpr std::size_t most_splits = 256;
 
 /// A loop, or a reduction in any order, to be replaced by one for each remainder.
 struct Split {

@@ -111,3 +111,45 @@ def test_loops_that_update_strided_slices_end(function: FunctionType, backend: s
     for one, other in zip(result.outputs.values(), expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-13, strict=True)
     assert 1 < sum(result.steps.values()) < 30
+
+
+def sorted_and_added(u, v):
+    for _t in range(6):
+        v = np.sort(u, axis=1)
+        if np.sum(np.abs(v)) < 9:
+            break
+        u[1::2] += v[:2]
+    return u, v
+
+
+def with_two_tests(u, v):
+    for _t in range(4):
+        u[1::2] += v[:2]
+        if np.sum(v) > 0.53:
+            v = v + u
+        if np.sum(u) > 0.12:
+            u = u * 0.7
+            u = u + u
+    return u, v
+
+
+def around_a_row(u, v):
+    for _t in range(6):
+        u[1::2] += v[:2]
+        v[1] = u[:, 0]
+        v = v * 0.5
+        if np.sum(np.abs(v)) < 4:
+            break
+        v[1::2] += u[:2]
+    return u, v
+
+
+@pytest.mark.parametrize("function", [sorted_and_added, with_two_tests, around_a_row])
+@pytest.mark.parametrize("backend", ["local", "sim"])
+def test_many_statements_read_what_strides_wrote(function: FunctionType, backend: str) -> None:
+    rng = np.random.default_rng(1)
+    arrays = rng.random((4, 4)), rng.random((4, 4))
+    expected = function(*(array.copy() for array in arrays))
+    found = cy.run(cy.kernel(function).compile(*arrays), backend=backend).outputs.values()
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-13, strict=True)
