@@ -9,7 +9,7 @@ from cyclotron.mapper.evaluate import Measured
 from cyclotron.mapper.measure_cache import MeasureCache
 
 ENERGY = cy.Energy(
-    {name: {"float64": 0.7} for name in ("add", "multiply", "divide", "subtract")},
+    {name: {"float64": 0.7} for name in ("add", "multiply", "divide", "subtract", "sqrt")},
     hop_picojoules_per_byte=0.1,
     sram_picojoules_per_byte=0.1,
     memory_picojoules_per_byte={"default": 0.2},
@@ -17,7 +17,7 @@ ENERGY = cy.Energy(
 MACHINE = cy.Machine(grid=(2, 2), pe=cy.PE(memory=1 << 20), energy=ENERGY)
 
 
-CASE = kernels.solve(4, 3)
+CASE = kernels.factor(4)
 
 
 class Counted:
