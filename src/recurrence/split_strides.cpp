@@ -16,6 +16,8 @@ namespace cyclotron::recurrence {
 namespace {
 
 constexpr std::size_t most_splits = 256;
+/// Strides that are so many times larger are of splits that each need another, as of `y[2 * i]` which is made of `y[i]`.
+constexpr std::int64_t most_growth = 8;
 
 /// A loop, or a reduction in any order, to be replaced by one for each remainder.
 struct Split {
@@ -140,6 +142,7 @@ class Splitter {
   /// None where there is nothing to split, or too much.
   std::optional<System> run() {
     std::size_t splits = 0;
+    const auto most = most_growth * largest_stride();
     for (std::size_t e = 0; e < system_.equations.size(); ++e) {
       const auto split = split_of(system_.equations[e]);
       if (!split) continue;
@@ -150,13 +153,24 @@ class Splitter {
         --e;
         continue;
       }
-      if (++splits > most_splits || (of_loop && !replace(e, *split))) return std::nullopt;
+      if (++splits > most_splits || (of_loop && !replace(e, *split)) || largest_stride() > most)
+        return std::nullopt;
       e = static_cast<std::size_t>(-1);  // its parts are of another stride to all that read them
     }
     return splits == 0 ? std::nullopt : std::optional(std::move(system_));
   }
 
  private:
+  [[nodiscard]] std::int64_t largest_stride() const {
+    std::int64_t result = 1;
+    for (const auto& equation : system_.equations) {
+      for (const auto& form : equation.index) {
+        for (const auto coefficient : form.coefficients) result = std::max(result, std::abs(coefficient));
+      }
+    }
+    return result;
+  }
+
   [[nodiscard]] std::optional<Split> split_of(const Equation& equation) const {
     std::optional<Split> result;
     const auto visit = [&](ExprId id, const Scope& scope) {

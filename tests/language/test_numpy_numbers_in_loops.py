@@ -186,6 +186,49 @@ def test_numbers_of_python_divide_by_zero_as_in_python() -> None:
         assert cy.run(of_numpy.compile(x)).outputs["s"] == np.inf
 
 
+def test_numbers_of_python_that_begin_as_divisors() -> None:
+    """As `rho = alpha = omega = 1.0` of BiCGStab, which NumPy's numbers take the places of."""
+
+    @cy.kernel
+    def kernel(A, b, tol):
+        x, r = np.zeros_like(b), b.copy()
+        rho = alpha = omega = 1.0
+        v, p = np.zeros_like(b), np.zeros_like(b)
+        while np.linalg.norm(r) > tol:
+            new = np.dot(b, r)
+            p = r + new / rho * (alpha / omega) * (p - omega * v)
+            v = A @ p
+            alpha = new / np.dot(b, v)
+            s = r - alpha * v
+            t = A @ s
+            omega = np.dot(t, s) / np.dot(t, t)
+            x = x + alpha * p + omega * s
+            r = s - omega * t
+            rho = new
+        return x
+
+    A, b = np.random.default_rng(7).random((6, 6)) + 6 * np.eye(6), np.arange(1.0, 7)
+    for backend in ("sim", "local"):
+        found = cy.run(kernel.compile(A, b, 1e-10), backend=backend).output
+        np.testing.assert_allclose(found, np.linalg.solve(A, b), rtol=1e-9)
+
+
+def test_a_number_divides_by_zero_as_numpys_from_the_second_iteration_on() -> None:
+    @cy.kernel
+    def at_once(x):
+        s, t, y = 1.0, 1.0, np.zeros(len(x))
+        for k in range(len(x)):
+            y[k] = s / t
+            s = x[k]
+            t = t - 1
+        return y
+
+    x = np.array([3.0, 4, 5])
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        found = cy.run(at_once.compile(x)).output
+    np.testing.assert_array_equal(found, [1, np.inf, -4])
+
+
 def test_numbers_that_become_numpys_one_after_the_other() -> None:
     """With one of them recorded as Python's another one seems to become Python's of another type."""
 

@@ -483,7 +483,10 @@ def _break_where(state: RewriteState, test: ast.expr, *, negated: bool = False) 
 def _check_no_else(state: RewriteState, node: ast.For | ast.While) -> None:
     if node.orelse:
         raise state.source.error(
-            node.orelse[0], "CYC101", "`else` of a loop is no recurrence", "write it after the loop"
+            node.orelse[0],
+            "CYC101",
+            "`else` of a loop is no recurrence",
+            "note where the loop breaks that it does, as in `found = True`, and test that after it",
         )
 
 

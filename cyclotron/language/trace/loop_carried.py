@@ -111,6 +111,8 @@ class CarriedNumber:
         if not self.types:
             self._scalars.append(new_array(operand(value).expression(), name))
         self._tensors = {*self._scalars}
+        self._begins_nonzero = isinstance(value, (int, float, complex)) and value != 0
+        self._note_nonzero()
 
     def __getitem__(self, key: tuple[()]) -> Any:
         if not self._is_kept:
@@ -125,12 +127,17 @@ class CarriedNumber:
     def _at(self, iteration: int) -> int:
         return max(0, min(iteration, len(self._scalars) - 1))
 
+    def _note_nonzero(self) -> None:
+        if self._begins_nonzero:
+            self._trace.nonzero |= self._tensors
+
     def copy(self) -> CarriedNumber | _Snapshot:
         """The number as it is now, in a scalar of its own."""
         if not self._is_kept:
             return self
         held = new_array(operand(self[()]).expression(), self.name)
         self._tensors.add(held)
+        self._note_nonzero()
         return _Snapshot(retyped(held.at(()), self.type))
 
     def starts_apart(self) -> None:

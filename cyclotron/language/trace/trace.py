@@ -86,6 +86,8 @@ class Trace:
         The dtypes that operators have mixed, in recordings before this one too.
     divided : set of Tensor
         What numbers of Python's are computed of that divide others, or are divided, perhaps by 0.
+    nonzero : set of Tensor
+        Scalars that loops carry which begin with a number of Python's that is not 0.
     settled, settling : set of tuple
         The places of Python's numbers that an iteration makes NumPy's of the same dtype, which shows nowhere
         else: they are so from the start. Those known from recordings before this one, and found in it.
@@ -123,6 +125,7 @@ class Trace:
     types_found: dict[Place, tuple[ScalarType, ...]] = field(default_factory=dict)
     mixed: set[str] = field(default_factory=set)
     divided: set[Tensor] = field(default_factory=set)
+    nonzero: set[Tensor] = field(default_factory=set)
     settled: set[Place] = field(default_factory=set)
     settling: set[Place] = field(default_factory=set)
     as_numpys: set[str] = field(default_factory=set)

@@ -27,12 +27,18 @@ class Recorder(Protocol):
         The dtypes of operators' operands, where those differ and are no numbers of Python's.
     divided : set of tensors
         What numbers of Python's are computed of that divide others, or are divided, perhaps by 0.
+    nonzero : set of tensors
+        Scalars that loops carry which begin with a number of Python's that is not 0.
+    settled : set
+        Numbers of Python's that are taken for NumPy's, since an iteration makes them so.
     """
 
     open_terms: int
     open_parts: int
     mixed: set[str]
     divided: set[Any]
+    nonzero: set[Any]
+    settled: set[Any]
 
     @property
     def statements(self) -> Sequence[Any]: ...

@@ -13,6 +13,7 @@ from cyclotron.language.values.condition import Condition, Extremum, Piecewise
 from cyclotron.language.values.context import active_recorder, recorder_or_none
 from cyclotron.language.values.dispatch import SIGNS
 from cyclotron.language.values.nodes import (
+    Access,
     Apply,
     Choose,
     Constant,
@@ -95,7 +96,10 @@ def computed(op: str, operands: Sequence[Element], span: Span, flags: Sequence[s
     if type.weak and op in _DIVISIONS and not _is_nonzero(operands[1]):
         flags = ("checked",)
         recorder = recorder_or_none()
-        if recorder is not None:
+        divisor = operands[1].tensor if isinstance(operands[1], Access) else None
+        # A divisor that begins as no 0 divides in the first iteration of a loop as NumPy's would. Once others
+        # are taken for NumPy's, it is no more certain that numbers are so from the second iteration on.
+        if recorder is not None and (recorder.settled or divisor not in recorder.nonzero):
             recorder.divided |= {part.tensor for one in operands for part in accesses(one)}
     values = [converted(operand, dtype) for operand in operands[first:]]
     if OPERATORS[op].typing == "cast" and (operands[0].type.weak or dtype == type.dtype):
