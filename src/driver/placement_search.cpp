@@ -739,7 +739,10 @@ bool PlacementSearch::is_by_chance(const schedule::Placement& placement) const {
 const PlacementSearch::Refused* PlacementSearch::much_better(const Choice& other) const {
   // With reductions in another order they may have been legal.
   auto others = refused_ | std::views::filter([&](const Refused& refused) {
-                  return !is_found(refused.placement.schedule.space_indices);
+                  return std::ranges::none_of(choices_, [&](const Choice& choice) {
+                    const auto &one = choice.placement.schedule, &other = refused.placement.schedule;
+                    return one.space_indices == other.space_indices && one.movements == other.movements;
+                  });
                 });
   const auto best = std::ranges::min_element(others, {}, [](const Refused& refused) {
     return std::pair(refused.placement.in_turn, refused.placement.cycles);
