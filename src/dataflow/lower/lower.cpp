@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 
 #include <cyclotron/recurrence/sets.hpp>
@@ -263,11 +264,14 @@ class Lowering {
     std::optional<poly::Set> part = {};  ///< The points of the value.
   };
 
+  /// The number of an expression's last term: of scalars, what is computed already is so once.
   std::size_t emit(ExprId id, SpaceId space, const std::vector<std::string>& names, std::vector<Term>& terms,
                    const Total& total) {
     if (total.fold != nullptr && id == total.fold->id) return emit_total(space, names, terms, total);
     const auto& expr = system_.at(id);
     const std::vector<std::int64_t> here(graph_.dims.size(), 0);
+    const auto before = terms.size();
+    std::optional<std::size_t> known;
     std::visit(Overloaded{[&](const Number& value) { terms.push_back(value); },
                           [&](const recurrence::Index& index) {
                             terms.push_back(Index{placement_.lift(index.form, names), index.dtype});
@@ -281,11 +285,49 @@ class Lowering {
                                                  : Apply{apply.op, apply.flags & ~operators::onward, {}};
                             for (const auto child : fused ? fused->operands : apply.operands)
                               result.operands.push_back(emit(child, space, names, terms, total));
+                            if (is_of_scalars(id)) known = known_term(terms, before, result);
                             terms.push_back(std::move(result));
                           },
                           [](const Reduce&) { CYC_CHECK(false, "a reduction is its equation's only one"); }},
                expr.node);
-    return terms.size() - 1;
+    if (!known) return terms.size() - 1;
+    terms.resize(before);  // of a known operator the operands are known, or leaves
+    return *known;
+  }
+
+  [[nodiscard]] bool is_of_scalars(ExprId id) const {
+    const auto is_scalar = [this](ExprId one) {
+      return recurrence::tile_shape(system_, one) == operators::Shape{};
+    };
+    return is_scalar(id) &&
+           std::ranges::all_of(std::get<recurrence::Apply>(system_.at(id).node).operands, is_scalar);
+  }
+
+  /// Among so many terms, the same operator of the same operands. Of numbers alone none is: they adopt the dtype of what
+  /// uses them.
+  static std::optional<std::size_t> known_term(const std::vector<Term>& terms, std::size_t count,
+                                               const Apply& apply) {
+    const auto is_number = [&](std::size_t n) { return std::holds_alternative<Constant>(terms[n]); };
+    const auto is_same = [&](std::size_t a, std::size_t b) {
+      if (a == b) return true;
+      if (is_number(a) && is_number(b))
+        return is_identical(std::get<Constant>(terms[a]), std::get<Constant>(terms[b]));
+      return !std::holds_alternative<Apply>(terms[a]) && terms[a] == terms[b];
+    };
+    if (std::ranges::all_of(apply.operands, is_number)) return std::nullopt;
+    for (std::size_t n = 0; n < count; ++n) {
+      const auto* other = std::get_if<Apply>(&terms[n]);
+      if (other != nullptr && other->op == apply.op && other->flags == apply.flags &&
+          std::ranges::equal(other->operands, apply.operands, is_same))
+        return n;
+    }
+    return std::nullopt;
+  }
+
+  /// Signs of zeros and all.
+  static bool is_identical(const Number& a, const Number& b) {
+    const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
+    return bits(a.real) == bits(b.real) && bits(a.imaginary) == bits(b.imaginary) && a.rest == b.rest;
   }
 
   /// The reduction's value: its flow, or of no terms what it goes on from, or a number.
@@ -296,8 +338,9 @@ class Lowering {
       terms.push_back(FlowRef{*total.flow, std::vector<std::int64_t>(graph_.dims.size(), 0)});
     } else if (fold.onset) {
       demand_ = total.part;
-      emit(*fold.onset, space, names, terms, {});
+      const auto onset = emit(*fold.onset, space, names, terms, {});
       demand_.reset();
+      return onset;
     } else {
       terms.push_back(Constant{fold.reduce.kind == Reduction::product ? 1.0 : 0.0, 0.0});
       type_number(fold.reduce, total.adopts, terms);
