@@ -740,8 +740,8 @@ const PlacementSearch::Refused* PlacementSearch::much_better(const Choice& other
   // With reductions in another order they may have been legal.
   auto others = refused_ | std::views::filter([&](const Refused& refused) {
                   return std::ranges::none_of(choices_, [&](const Choice& choice) {
-                    const auto &one = choice.placement.schedule, &other = refused.placement.schedule;
-                    return one.space_indices == other.space_indices && one.movements == other.movements;
+                    const auto &found = choice.placement.schedule, &lost = refused.placement.schedule;
+                    return found.space_indices == lost.space_indices && found.movements == lost.movements;
                   });
                 });
   const auto best = std::ranges::min_element(others, {}, [](const Refused& refused) {
