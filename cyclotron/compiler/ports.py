@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 from collections.abc import Iterator
@@ -40,13 +41,16 @@ def through_ports(
     CapacityError
         CYC507 where no side has the ports.
     """
+    if not _tensors_without_port(compiled.program, machine):
+        return compiled
     found = _passed(compiled, system, schedule, machine)
     grid = machine.grid or ()
     if found is None and schedule is None and machine.io == "edges" and len(grid) == 2:
         row = dataclasses.replace(machine, grid=(1, *grid[1:]))  # all of its PEs are at an edge
-        other = _core.compile(system, None, row.to_core())
-        schedule = Schedule.from_core(other.schedule)
-        found = _passed(_core.compile(system, other.schedule, machine.to_core()), system, schedule, machine)
+        with contextlib.suppress(CyclotronError):  # what else is refused there says less
+            chosen = _core.compile(system, None, row.to_core()).schedule
+            other = _core.compile(system, chosen, machine.to_core())
+            found = _passed(other, system, Schedule.from_core(chosen), machine)
     if found is None:
         check_ports(compiled.program, machine)
     assert found is not None

@@ -150,6 +150,24 @@ def test_feeding_and_draining_take_what_the_kernel_of_the_paper_takes(size):
 
 
 @cy.kernel
+def laplacian(u):
+    v = cy.zeros(u.shape)
+    for i in range(1, u.shape[0] - 1):
+        for j in range(1, u.shape[1] - 1):
+            v[i, j] = u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1] - 4 * u[i, j]
+    return v
+
+
+def test_what_neighbours_read_too_is_fed_to_one_of_them():
+    u = RNG.random((8, 8))
+    machine = cy.Machine(grid=(4, 4), io="edges")
+    run = cy.run(laplacian.compile(u, schedule=cy.Schedule().space("i", "j"), machine=machine), backend="sim")
+    around = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]
+    np.testing.assert_allclose(run.output, np.pad(around - 4 * u[1:-1, 1:-1], 1), rtol=1e-12, atol=1e-15)
+    assert not accesses(run)[1:, 1:-1].any()
+
+
+@cy.kernel
 def filtered(x, w):
     y = cy.zeros(len(x) - len(w) + 1)
     for i in range(len(y)):

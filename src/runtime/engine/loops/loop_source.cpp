@@ -494,7 +494,7 @@ class LoopWriter {
       if (regions_[region].scalars || steps.size() > 1 || step(steps[0]).indexed != Step::not_indexed)
         continue;
       const auto written = step(steps[0]).access;
-      std::map<std::uint32_t, bool> reads;  // Whether all of them come before it.
+      std::map<std::uint32_t, bool> reads;  // True where all of them come before it.
       for (std::uint32_t at = nest.opener + 1; at < nest.end; ++at) {
         const Step& one = step(at);
         if (!writes(one) || one.kind == Step::Kind::load) continue;
