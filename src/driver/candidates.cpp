@@ -15,6 +15,8 @@ namespace {
 /// equations lack: about a second; and for all other orders, which rarely help: a quarter of that.
 constexpr unsigned long most_operations_of_other_places = 8'000'000,
                         most_operations_of_other_orders = 2'000'000;
+/// For ways past other PEs, where links are missing: many stages of an algorithm take their time.
+constexpr unsigned long most_operations_of_long_ways = 200'000'000;
 
 /// The candidates, in order, for one schedule that leaves things open. Link maps and rings may lead straight to PEs that
 /// are several hops away on a mesh; where they do not, their links between neighbours may serve. Wavefronts come last,
@@ -70,9 +72,10 @@ Expected<Compiled, Refusal> CandidateSearch::run(const schedule::Schedule& sched
       try_ways(schedule, limits, shortcuts ? std::vector{none, between_neighbours} : std::vector{shared});
   const bool on_one_pe = is_on_one_pe(schedule);  // where no value goes any way
   if (compiled || !may_route_ || on_one_pe || is_limited(limits)) return compiled;
+  const poly::EffortBudget budget(most_operations_of_long_ways);
   for (const auto way : {routed, routed_in_turns}) {
     auto other = try_ways(schedule, limits, {way});
-    if (other) return other;
+    if (other || other.error().obstacle() == Obstacle::effort) return other;
   }
   return compiled;
 }
@@ -104,6 +107,8 @@ Expected<Compiled, Refusal> CandidateSearch::try_ways(const schedule::Schedule& 
     if (!first && obstacle == Obstacle::schedule) return compiled;
     if (!first) first = compiled.error();
     if (on_one_pe && !others) others.emplace(most_operations_of_other_places);
+    if (obstacle == Obstacle::distance && !is_limited && !others)
+      others.emplace(most_operations_of_other_orders);
     // Another order of time would cost as much effort, and need as much memory.
     if (obstacle == Obstacle::effort || obstacle == Obstacle::capacity) break;
     if (is_limited && (obstacle == Obstacle::distance || obstacle == Obstacle::access))

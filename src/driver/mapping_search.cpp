@@ -74,7 +74,7 @@ class DistributionSearch {
       : placed_(placed), machine_(machine), relays_(relays) {}
 
   /// The first that maps.
-  std::optional<Mapped> run() const {
+  std::optional<Mapped> run() {
     // Values that pass other PEs have steps within those of all loops.
     const std::size_t innermost = dataflow::is_routed(relays_) ? 1 : 0;
     for (auto level = placed_.time.size() + innermost; level-- > 0;) {
@@ -96,23 +96,28 @@ class DistributionSearch {
     return std::nullopt;
   }
 
+  /// Of one that might map with more operations of integer sets.
+  [[nodiscard]] const std::optional<Refusal>& lack_of_effort() const { return lack_of_effort_; }
+
  private:
   static bool is_whole(const std::vector<std::int64_t>& parts) {
     return std::ranges::all_of(parts, [](std::int64_t part) { return part == 0; });
   }
 
   /// None where this distribution does not map; further out, or in more parts, another may.
-  [[nodiscard]] std::optional<Mapped> map_parts(const dataflow::Placed& points, std::size_t level,
-                                                const std::vector<std::int64_t>& parts) const {
+  std::optional<Mapped> map_parts(const dataflow::Placed& points, std::size_t level,
+                                  const std::vector<std::int64_t>& parts) {
     if (is_whole(parts) || !mapping::is_locally_ordered(points, level, parts)) return std::nullopt;
     auto shared =
         attempt([&] { return share_links(dataflow::distribute(points, level, parts), machine_, relays_); });
-    if (!shared) return std::nullopt;
-    auto mapped = map(std::move(shared->placed), machine_, true);
-    return mapped ? std::optional(std::move(*mapped)) : std::nullopt;
+    auto mapped =
+        shared ? map(std::move(shared->placed), machine_, true) : Expected<Mapped, Refusal>(shared.error());
+    if (mapped) return std::move(*mapped);
+    if (mapped.error().obstacle() == Obstacle::effort) lack_of_effort_ = mapped.error();
+    return std::nullopt;
   }
 
-  [[nodiscard]] std::optional<Mapped> map_finest(const dataflow::Placed& points) const {
+  std::optional<Mapped> map_finest(const dataflow::Placed& points) {
     for (auto inner = placed_.within; inner-- > 0;) {
       const auto level = points.time.size() - placed_.within + inner;
       if (auto mapped = map_parts(points, level, dataflow::finest_parts(points, level))) return mapped;
@@ -123,6 +128,7 @@ class DistributionSearch {
   const dataflow::Placed& placed_;
   const machine::Machine& machine_;
   dataflow::Relays relays_;
+  std::optional<Refusal> lack_of_effort_;
 };
 
 }  // namespace
@@ -156,12 +162,14 @@ Expected<Mapped, Refusal> map_in_parts(const dataflow::Placed& placed,
   if (whole) return whole;
   const auto obstacle = whole.error().obstacle();
   if (obstacle != Obstacle::late_value && obstacle != Obstacle::overtaking) return whole;
-  auto distributed = attempt([&] { return DistributionSearch(placed, machine, relays).run(); });
+  DistributionSearch search(placed, machine, relays);
+  auto distributed = attempt([&] { return search.run(); });
   if (!distributed) return distributed.error();
   if (*distributed) {
     (*distributed)->distributed = true;
     return std::move(**distributed);
   }
+  if (search.lack_of_effort()) return *search.lack_of_effort();
   return whole;
 }
 

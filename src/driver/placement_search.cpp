@@ -69,6 +69,9 @@ constexpr double far_slower = 1.3;
 /// One that takes seconds to analyse is tried in the end where its estimate is so many times better than one PE, or than
 /// the best; some tenths of a second where it is `much_faster`, of long kernels where `far_faster`.
 constexpr double worth_seconds = 1.75, many_times = 4;
+/// Operations for one with long ways where its estimate is `hopeless` times better: many stages have many ways. And for
+/// the best of all where nothing else compiles: half a minute, or a minute.
+constexpr unsigned long most_operations_of_stages = 100'000'000, most_operations_at_last = 400'000'000;
 /// Operations of integer sets for each of its analyses: some milliseconds.
 constexpr unsigned long most_operations = 500'000;
 /// For the analysis of the one that promises the most of those that need more: some tenths of a second.
@@ -140,6 +143,7 @@ Expected<Compiled, Refusal> PlacementSearch::run() {
   }
   if (choices_.empty() && (is_very_long_ || !one_pe_first))
     try_one_pe_within(is_very_long_ ? most_operations_of_very_long : most_operations_in_need);
+  if (choices_.empty()) try_all_long();
   if (choices_.empty()) {
     if (!first_refusal_) std::rethrow_exception(misfit_);
     return *first_refusal_;
@@ -273,7 +277,10 @@ bool PlacementSearch::is_found(const std::vector<std::string>& space) const {
 void PlacementSearch::try_defaults() {
   for (const auto& placement : placements_.defaults) {
     if (is_found() || !is_promising(placement)) return;
-    try_placement(placement, cost_ < long_kernel ? no_limit : orders());
+    {
+      const poly::EffortBudget budget(most_operations_of_very_long);  // as much is left for what follows
+      try_placement(placement, cost_ < long_kernel ? no_limit : orders());
+    }
     if (is_found() || !is_far(placement)) continue;
     const poly::EffortLimit limit(operations_of_routes());
     try_order(placement, orders_of_routes(), true);
@@ -661,9 +668,11 @@ bool PlacementSearch::try_long() {
                     : on_one_pe       ? best_time(choices_)
                                       : std::max(best_time(choices_), choice->placement.cycles);
   const auto gain = time / hope(best->placement);
-  const auto operations = gain >= hopeless                  ? most_operations_of_very_long
-                          : on_one_pe || gain >= many_times ? most_operations_of_long
-                                                            : most_operations_again;
+  const auto operations = choice == nullptr && to_beat_ == no_time ? most_operations_at_last
+                          : gain >= hopeless && best->routed       ? most_operations_of_stages
+                          : gain >= hopeless                       ? most_operations_of_very_long
+                          : on_one_pe || gain >= many_times        ? most_operations_of_long
+                                                                   : most_operations_again;
   if (gain <= worth || (best->routed && (operations <= most_operations_of_routes || gain < many_times)))
     return false;
   const poly::EffortBudget budget(operations);

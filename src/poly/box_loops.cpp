@@ -11,8 +11,9 @@ namespace cyclotron::poly::detail {
 
 namespace {
 
+/// Values from the least to the greatest, `step` apart.
 struct Interval {
-  std::int64_t low = INT64_MIN, high = INT64_MAX;
+  std::int64_t low = INT64_MIN, high = INT64_MAX, step = 1;
   bool operator==(const Interval&) const = default;
   [[nodiscard]] bool is_known() const { return low != INT64_MIN && high != INT64_MAX && low <= high; }
 };
@@ -42,6 +43,9 @@ struct Part {
 constexpr std::size_t most_boxes = 16;
 /// As of one that is no box but for its corners: more are rather loops whose bounds vary.
 constexpr std::int64_t most_slices = 4;
+/// Statements in strides take turns in rounds of so many steps at most, each in so many turns: isl, else, has guards for
+/// them.
+constexpr std::int64_t longest_round = 4096, most_turns = 16;
 
 /// The interval within what a constraint on its coordinate alone leaves.
 void narrow(Interval& interval, const Constraint& constraint, std::size_t coordinate) {
@@ -51,13 +55,28 @@ void narrow(Interval& interval, const Constraint& constraint, std::size_t coordi
   if (constraint.equality || factor == -1) interval.high = std::min(interval.high, limit);
 }
 
+/// The values of a bounded interval at which the form, of its coordinate alone, is a multiple of the modulus.
+void align(Interval& interval, const Affine& form, std::int64_t modulus, std::size_t coordinate) {
+  const auto first = -form.coefficients[coordinate] * form.constant;
+  const auto above = [modulus](std::int64_t number) { return ((number % modulus) + modulus) % modulus; };
+  interval.low += above(first - interval.low);
+  interval.high -= above(interval.high - first);
+  interval.step = modulus;
+}
+
 std::optional<Box> box_of(const Conjunction& piece, std::size_t parameters, std::size_t times) {
-  if (!piece.divisible.empty()) return std::nullopt;
   Box box(times);
   for (const auto& [form, equality] : piece.constraints) {
     const auto coordinate = single_coordinate(form);
     if (!coordinate || *coordinate < parameters) return std::nullopt;
     narrow(box[*coordinate - parameters], {form, equality}, *coordinate);
+  }
+  if (!std::ranges::all_of(box, &Interval::is_known)) return std::nullopt;
+  for (const auto& [form, modulus] : piece.divisible) {
+    const auto coordinate = single_coordinate(form);
+    if (!coordinate || *coordinate < parameters || box[*coordinate - parameters].step > 1)
+      return std::nullopt;
+    align(box[*coordinate - parameters], form, modulus, *coordinate);
   }
   if (!std::ranges::all_of(box, &Interval::is_known)) return std::nullopt;
   return box;
@@ -91,8 +110,8 @@ std::optional<std::vector<Box>> sliced(const Context& context, const Conjunction
     auto boxes = boxes_of(points.intersect({here, true}), parameters, times);
     if (!boxes) return std::nullopt;
     const auto one_on = [&](const Box& box, Box last) {
-      auto& [low, high] = last[*along - parameters];
-      low = ++high;
+      auto& next = last[*along - parameters];
+      next.low = ++next.high;
       return box == last;
     };
     if (std::ranges::equal(*boxes, before, one_on)) {
@@ -262,10 +281,44 @@ class Scan {
 
   /// True where each part takes all values of its interval in the coordinate at this level, and then in all others.
   [[nodiscard]] bool can_scan(const std::vector<std::size_t>& parts, std::size_t level) const {
-    return std::ranges::all_of(parts, [&](std::size_t p) {
+    const auto is_apart = [&](std::size_t p) {
       const auto& part = parts_[p];
       return !part.points || (level < times_ && part.is_apart[level]);
-    });
+    };
+    return std::ranges::all_of(parts, is_apart) &&
+           (level == times_ || std::ranges::all_of(ranges_of(parts, level), [&](const Range& range) {
+              return turns(range, level) <= most_turns * std::ssize(range.active);
+            }));
+  }
+
+  /// Values of a level, a round of steps apart, in which the same statements are active.
+  struct Range {
+    Interval values;
+    std::vector<std::size_t> active;
+  };
+
+  [[nodiscard]] std::vector<Range> ranges_of(const std::vector<std::size_t>& parts, std::size_t level) const {
+    const auto starts = starts_of(parts, level);
+    std::vector<Range> result;
+    for (std::size_t n = 0; n + 1 < starts.size(); ++n) {
+      Range range{{starts[n], starts[n + 1] - 1, 1}, {}};
+      for (const auto p : parts) {
+        const auto& own = parts_[p].box[level];
+        if (own.low > range.values.low || range.values.high > own.high) continue;
+        range.active.push_back(p);
+        range.values.step = std::min(std::lcm(range.values.step, own.step), longest_round + 1);
+      }
+      if (!range.active.empty()) result.push_back(std::move(range));
+    }
+    return result;
+  }
+
+  /// The statements of one round.
+  [[nodiscard]] std::int64_t turns(const Range& range, std::size_t level) const {
+    if (range.values.step > longest_round) return INT64_MAX;
+    std::int64_t result = 0;
+    for (const auto p : range.active) result += range.values.step / parts_[p].box[level].step;
+    return result;
   }
 
   /// The points in the coordinates from a level on. Of those before, it takes each value of its box with any others.
@@ -276,11 +329,13 @@ class Scan {
       if (c < parameters_ || c >= parameters_ + level) keep.push_back(c);
     }
     if (part.points) return part.points->project(keep);
-    std::vector<Constraint> all;
+    Conjunction all;
     for (auto l = level; l < times_; ++l) {
       const auto counter = variable(keep.size(), parameters_ + l - level);
-      all.push_back({counter - constant(keep.size(), part.box[l].low), false});
-      all.push_back({constant(keep.size(), part.box[l].high) - counter, false});
+      const auto from_low = counter - constant(keep.size(), part.box[l].low);
+      all.constraints.push_back({from_low, false});
+      all.constraints.push_back({constant(keep.size(), part.box[l].high) - counter, false});
+      if (part.box[l].step > 1) all.divisible.emplace_back(from_low, part.box[l].step);
     }
     return Set::where(context_, keep.size(), all);
   }
@@ -322,23 +377,53 @@ class Scan {
     for (auto& child : node.children) move_in(child, statements, time, depth);
   }
 
-  /// One loop for each range of the level's values in which the same statements are active.
+  /// For each range a loop of rounds, in which statements take turns, and what is left of the last round.
   void scan(const std::vector<std::size_t>& parts, const std::vector<Affine>& time, std::size_t depth,
             std::vector<Node>& nodes) const {
+    for (const auto& [values, active] : ranges_of(parts, time.size()))
+      scan_rounds(values, active, time, depth, nodes);
+  }
+
+  void scan_rounds(Interval range, const std::vector<std::size_t>& active, const std::vector<Affine>& time,
+                   std::size_t depth, std::vector<Node>& nodes) const {
     const auto level = time.size();
-    const auto starts = starts_of(parts, level);
-    for (std::size_t n = 0; n + 1 < starts.size(); ++n) {
-      const auto low = starts[n], high = starts[n + 1] - 1;
-      std::vector<std::size_t> active;
-      for (const auto p : parts) {
-        if (parts_[p].box[level].low <= low && high <= parts_[p].box[level].high) active.push_back(p);
+    const auto at = [&](std::int64_t value) {
+      std::vector<std::size_t> result;
+      for (const auto p : active) {
+        const auto& own = parts_[p].box[level];
+        if ((value - own.low) % own.step == 0) result.push_back(p);
       }
-      if (active.empty()) continue;
-      auto inner = time;
-      inner.push_back(low == high ? constant(variables_, low) : variable(variables_, parameters_ + depth));
-      auto body = nest(active, inner, low == high ? depth : depth + 1);
-      if (low != high) body = loop(low, high, std::move(body));
-      nodes.push_back(std::move(body));
+      return result;
+    };
+    while (range.low <= range.high && at(range.low).empty()) ++range.low;
+    std::vector<std::int64_t> turns;  // of one round, from its start
+    std::int64_t rounds = INT64_MAX;
+    for (std::int64_t turn = 0; turn < range.step && range.low + turn <= range.high; ++turn) {
+      if (at(range.low + turn).empty()) continue;
+      turns.push_back(turn);
+      rounds = std::min(rounds, (range.high - range.low - turn) / range.step + 1);
+    }
+    if (turns.empty()) return;
+    const auto inner = [&](const Affine& step, std::int64_t value, std::size_t inner_depth) {
+      auto result = time;
+      result.push_back(step);
+      return nest(at(value), result, inner_depth);
+    };
+    if (rounds > 1) {
+      std::vector<Node> body;
+      for (const auto turn : turns) {
+        const auto step = variable(variables_, parameters_ + depth) + constant(variables_, turn);
+        body.push_back(inner(step, range.low + turn, depth + 1));
+      }
+      const auto last = range.low + (rounds - 1) * range.step;
+      nodes.push_back(loop({range.low, last, range.step}, one(std::move(body))));
+      range.low = last + range.step;
+    }
+    for (auto start = range.low; start <= range.high; start += range.step) {
+      for (const auto turn : turns) {
+        const auto value = start + turn;
+        if (value <= range.high) nodes.push_back(inner(constant(variables_, value), value, depth));
+      }
     }
   }
 
@@ -355,11 +440,12 @@ class Scan {
     return starts;
   }
 
-  Node loop(std::int64_t low, std::int64_t high, Node body) const {
+  Node loop(const Interval& range, Node body) const {
     Node result;
     result.kind = Node::Kind::loop;
-    result.lower.push_back({constant(variables_, low)});
-    result.upper.push_back({constant(variables_, high)});
+    result.lower.push_back({constant(variables_, range.low)});
+    result.upper.push_back({constant(variables_, range.high)});
+    result.step = range.step;
     result.children.push_back(std::move(body));
     return result;
   }

@@ -139,7 +139,8 @@ Analysis::~Analysis() {
 
 struct EffortBudget::State {
   explicit State(unsigned long operations) : limit(operations), before(current) {
-    current = detail::CurrentAnalysis{Context(most_operations), before ? before->subject : "", true};
+    current = detail::CurrentAnalysis{Context(std::max(operations, most_operations)),
+                                      before ? before->subject : "", true};
   }
   EffortLimit limit;
   std::optional<detail::CurrentAnalysis> before;
