@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include <cyclotron/poly/effort.hpp>
+
 namespace cyclotron::driver {
 
 namespace {
@@ -15,8 +17,12 @@ std::vector<std::int64_t> extents_of(const machine::Machine& machine) {
   return std::vector(machine::dimensions(machine).value_or(0), std::numeric_limits<std::int64_t>::max());
 }
 
+/// Operations of integer sets, other than those of what was tried before: as many as a whole analysis may take.
+constexpr unsigned long most_operations = 40'000'000;
+
 schedule::Placements placements_on(const recurrence::System& system, const machine::Machine& machine,
                                    Array array) {
+  const poly::EffortBudget budget(most_operations);
   if (array == Array::grid) return schedule::placements(system, extents_of(machine));
   const auto line = machine::line_of(machine);
   return line ? schedule::placements(system, line->grid) : schedule::Placements{};

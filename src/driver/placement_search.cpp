@@ -661,7 +661,7 @@ bool PlacementSearch::try_long() {
   const auto best = std::ranges::min_element(told, {}, [&](const Lacked& lacked) {
     return std::pair(to_beat_ < no_time && !lacked.placement.schedule.is_serpentine, hope(lacked.placement));
   });
-  if (is_very_long_ || best == told.end()) return false;
+  if ((is_very_long_ && choice != nullptr) || best == told.end()) return false;
   const auto worth = on_one_pe ? worth_seconds : cost_ < long_kernel ? much_faster : far_faster;
   // An estimate that is too large for the best is so for others.
   const auto time = choice == nullptr ? to_beat_

@@ -223,6 +223,42 @@ TEST(Loops, Strides) {
   expect_exact({"0 <= s < 6 and 0 <= t < 6 and (s + t) mod 2 = 0", "0 <= s < 6 and t = 3"}, 0, 2);
 }
 
+// Rounds of steps in which statements take turns, and what is left of the last: no guard, and no loop for each statement.
+TEST(Loops, StridesTakeTurns) {
+  const Context context;
+  Region region{Set::universe(context, 0), {}};
+  for (const auto* text : {"0 <= s <= 98 and s mod 2 = 0", "3 <= s <= 99 and s mod 4 = 3", "5 <= s <= 80"})
+    region.statements.push_back(*Set::parse(context, {"s"}, text));
+  const auto nest = generate_loops({region}, 1).front();
+  EXPECT_EQ(nodes_in(nest, Node::Kind::guard), 0U);
+  EXPECT_EQ(nodes_in(nest, Node::Kind::loop), 3U);  // S0 at 0 and 2; all at 4 < s <= 80; S0 and S1 after.
+  expect_exact({"-4 <= s <= 8 and s mod 2 = 0", "-3 <= s <= 9 and s mod 4 = 3", "-2 <= s <= 5"}, 0, 1);
+  expect_exact({"-5 <= s <= 9 and s mod 4 = 3", "-5 <= s <= 9 and (1 - s) mod 3 = 0", "s = 2"}, 0, 1);
+  expect_exact({"0 <= s <= 9 and s mod 8 = 3", "1 <= s <= 9", "s mod 64 = 3 and 0 <= s <= 9"}, 0, 1);
+}
+
+TEST(Loops, RandomStridedBoxes) {
+  std::mt19937 random(6);
+  const auto draw = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  for (int round = 0; round < 25; ++round) {
+    const auto times = static_cast<std::size_t>(draw(1, 3));
+    Domains domains;
+    for (int statements = draw(1, 5); statements > 0; --statements) {
+      std::vector<std::string> constraints;
+      for (const auto* name : {"s", "t", "u"}) {
+        if (constraints.size() >= times) break;
+        const int low = draw(-4, 4), high = draw(low, 9), modulus = 1 << draw(0, 2);
+        constraints.push_back(fmt::format("{0} <= {1} <= {2} and ({3}{1} + {4}) mod {5} = 0", low, name, high,
+                                          draw(0, 1) == 0 ? "" : "-", draw(0, 3),
+                                          draw(0, 9) == 0 ? 3 : modulus));
+      }
+      domains.push_back(fmt::format("{}", fmt::join(constraints, " and ")));
+    }
+    SCOPED_TRACE(fmt::format("{}", fmt::join(domains, "; ")));
+    expect_exact(domains, 0, times);
+  }
+}
+
 // Of domains with remainders, some of which share no outer coordinates: isl would run them out of order.
 TEST(Loops, StridesOfRowsThatAreApart) {
   expect_exact({"2 <= s <= 7 and 2 <= t <= 5 and (s + t) mod 2 = 1 and t mod 2 = 0",
@@ -345,11 +381,11 @@ TEST(Loops, RefusesNegationsOfLargeModuli) {
   const Context context;
   for (const auto& [modulus, is_refused] : {std::pair(32, false), {128, true}}) {
     const auto some =
-        Set::parse(context, {"s"},
-                   fmt::format("(8 <= s <= 255 and s mod {0} = {1}) or (8 <= s <= 255 and s mod {0} = {2})",
-                               modulus, 3 * modulus / 4 - 1, modulus / 4 - 1));
+        Set::parse(context, {"p", "s"},
+                   fmt::format("8 <= s <= 255 and ((s - p) mod {0} = {1} or (s - p) mod {0} = {2})", modulus,
+                               3 * modulus / 4 - 1, modulus / 4 - 1));
     try {
-      (void)generate_loops({{Set::universe(context, 0), {*some}}}, 1);
+      (void)generate_loops({{*Set::parse(context, {"p"}, "0 <= p <= 3"), {*some}}}, 1);
       EXPECT_FALSE(is_refused) << modulus;
     } catch (const LegalityError& error) {
       EXPECT_TRUE(is_refused) << error.diagnostic().notes.front().text;
