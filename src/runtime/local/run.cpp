@@ -38,9 +38,15 @@ class Worker {
   template <class Deliver>
   bool receive(Pe& pe, const Step& step, std::int64_t sender, Deliver&& deliver);
   Scalars arrived(const Pe& pe, std::uint32_t port) { return link(pe, port).arrived(pool_); }
-  void taken(const Pe& pe, std::uint32_t port, std::int64_t count) { link(pe, port).take_read(count); }
+  void taken(const Pe& pe, std::uint32_t port, std::int64_t count) {
+    link(pe, port).take_read(count);
+    use(port);
+  }
   Scalars room(const Pe& pe, std::uint32_t port) { return link(pe, port).room(pool_); }
-  void sent(const Pe& pe, std::uint32_t port, std::int64_t count) { link(pe, port).put_written(count); }
+  void sent(const Pe& pe, std::uint32_t port, std::int64_t count) {
+    link(pe, port).put_written(count);
+    use(port);
+  }
   void computed(Pe& pe, const Step& step, std::span<const Shape> operands);
   void stored(const Step&, const std::int64_t*) {}
   void moved(Pe&, const Step&, TileSize) {}
@@ -55,6 +61,8 @@ class Worker {
   void wake(std::uint32_t pe) {
     if (pe != PeArray::none) shared_.scheduler.wake(number_, pe);
   }
+  /// The PE puts a message into the link of this port, or takes one out of it, in this turn.
+  void use(std::uint32_t port) { used_ |= std::uint64_t{1} << (port % 64); }
   void wake_neighbours(const Pe& pe);
   void leave_links(const Pe& pe);
 
@@ -63,6 +71,7 @@ class Worker {
   std::size_t number_;
   ProgressTicker ticker_;
   std::int64_t tile_work_ = 0;
+  std::uint64_t used_ = 0;  // Ports, of 64 or more with those whose numbers differ by 64.
   bool alone_;
 };
 
@@ -87,6 +96,7 @@ bool Worker::send(Pe& pe, const Step& step, const Packet& packet) {
   Queue& queue = shared_.links[number];
   if (!queue.has_place()) return false;
   put(queue, step, packet);
+  use(step.port);
   return true;
 }
 
@@ -122,6 +132,7 @@ bool Worker::receive(Pe& pe, const Step& step, std::int64_t sender, Deliver&& de
     Queue& queue = shared_.links[pe.queues[step.port]];
     if (!queue.has_message()) return false;
     queue.take(pool_, deliver);
+    use(step.port);
     return true;
   }
   const auto axis = shared_.array.program().channels[port.channel].axis;
@@ -137,7 +148,7 @@ bool Worker::receive(Pe& pe, const Step& step, std::int64_t sender, Deliver&& de
 void Worker::wake_neighbours(const Pe& pe) {
   for (std::size_t p = 0; p < pe.code->ports.size(); ++p) {
     const Port::Kind kind = pe.code->ports[p].kind;
-    if (pe.queues[p] == PeArray::none) continue;
+    if (((used_ >> (p % 64)) & 1) == 0 || pe.queues[p] == PeArray::none) continue;
     if (kind == Port::Kind::link_out) {
       Queue& queue = shared_.links[pe.queues[p]];
       if (queue.take_receiver_waits(alone_)) wake(queue.receiver());
@@ -180,6 +191,7 @@ void Worker::run(OnWork on_work) {
       Pe& pe = shared_.array.pe(turn->pe);
       if (turn->begins) shared_.begin(pe);
       const std::int64_t before = pe.executed;
+      used_ = 0;
       const Outcome outcome = interpreter.run(pe, steps_a_turn);
       const std::int64_t work = outcome == Outcome::paused ? steps_a_turn : pe.executed - before + 1;
       ticker_.tick(work, [&] { return PeArray::fraction_done(pe); });

@@ -7,12 +7,13 @@ namespace cyclotron::runtime::local {
 
 Scheduler::Scheduler(std::uint32_t pes, std::size_t workers)
     : pes_(pes),
-      workers_(workers),
       block_(std::max<std::uint32_t>(1, pes)),
       states_(std::make_unique<std::atomic<State>[]>(pes)),
       home_(pes),
       active_(pes),
-      over_(pes == 0) {}
+      over_(pes == 0) {
+  for (std::size_t w = 0; w < workers; ++w) workers_.emplace_back(pes);
+}
 
 void Scheduler::deal_out(std::uint32_t block) {
   const std::uint64_t begun = workers_[0].begun.load(std::memory_order_relaxed);
@@ -44,8 +45,8 @@ void Scheduler::push(std::size_t worker, std::uint32_t pe) {
   Worker& whose = workers_[worker];
   {
     const std::lock_guard lock(whose.mutex);
-    whose.ready.push_back(pe);
-    whose.ready_count.store(whose.ready.size(), std::memory_order_relaxed);
+    whose.ready.insert(pe);
+    whose.ready_count.fetch_add(1, std::memory_order_relaxed);
   }
   ready_count_.fetch_add(1);
   // Either a worker going to sleep sees the count, or this sees the worker.
@@ -58,10 +59,9 @@ std::optional<std::uint32_t> Scheduler::pop(std::size_t worker) {
   Worker& own = workers_[worker];
   if (own.ready_count.load(std::memory_order_relaxed) == 0) return std::nullopt;
   const std::lock_guard lock(own.mutex);
-  if (own.ready.empty()) return std::nullopt;
-  const std::uint32_t pe = own.ready.front();
-  own.ready.pop_front();
-  own.ready_count.store(own.ready.size(), std::memory_order_relaxed);
+  std::uint32_t pe = 0;
+  if (!own.ready.take(pe)) return std::nullopt;
+  own.ready_count.fetch_sub(1, std::memory_order_relaxed);
   ready_count_.fetch_sub(1);
   return pe;
 }
@@ -74,17 +74,17 @@ std::optional<std::uint32_t> Scheduler::steal(std::size_t worker) {
     std::vector<std::uint32_t> taken;
     {
       const std::lock_guard lock(victim.mutex);
-      const auto half = static_cast<std::ptrdiff_t>((victim.ready.size() + 1) / 2);
-      taken.assign(victim.ready.end() - half, victim.ready.end());
-      victim.ready.erase(victim.ready.end() - half, victim.ready.end());
-      victim.ready_count.store(victim.ready.size(), std::memory_order_relaxed);
+      const std::size_t ready = victim.ready_count.load(std::memory_order_relaxed);
+      taken.resize((ready + 1) / 2);
+      for (std::uint32_t& pe : taken) victim.ready.take_behind(pe);
+      victim.ready_count.store(ready - taken.size(), std::memory_order_relaxed);
     }
     if (taken.empty()) continue;
     ready_count_.fetch_sub(1);
     Worker& own = workers_[worker];
     const std::lock_guard lock(own.mutex);
-    own.ready.insert(own.ready.end(), taken.begin() + 1, taken.end());
-    own.ready_count.store(own.ready.size(), std::memory_order_relaxed);
+    for (std::size_t n = 1; n < taken.size(); ++n) own.ready.insert(taken[n]);
+    own.ready_count.fetch_add(taken.size() - 1, std::memory_order_relaxed);
     return taken.front();
   }
   return std::nullopt;

@@ -1,4 +1,4 @@
-// Work for threads: a share of the PEs that have not begun, lists of those that were woken, stealing, and
+// Work for threads: a share of the PEs that have not begun, a set of those that were woken, stealing, and
 // parking that loses no wake-up.
 #pragma once
 #include <atomic>
@@ -13,9 +13,11 @@
 #include <thread>
 #include <vector>
 
+#include "../engine/ready_set.hpp"
+
 namespace cyclotron::runtime::local {
 
-/// PEs by ordinal. A PE is new (in one share), ready (in one list), running (on one thread), parked or done; who finds
+/// PEs by ordinal. A PE is new (in one share), ready (in one set), running (on one thread), parked or done; who finds
 /// it, owns it.
 ///
 /// Worker 0 begins alone, with the PEs in order. Once they are dealt out, blocks of PEs go round the workers, and each
@@ -63,6 +65,7 @@ class Scheduler {
   enum State : std::uint8_t { running, parked, woken };
   /// Fields that different workers write stand on different lines of the cache.
   struct alignas(64) Worker {
+    explicit Worker(std::uint32_t pes) : ready(pes) {}
     std::atomic<std::uint64_t> begun = 0;  ///< PEs of its share, by whichever worker.
     // Its own.
     alignas(64) std::int64_t retired = 0;  ///< PEs that are no longer active, not yet told.
@@ -70,7 +73,7 @@ class Scheduler {
     // Those that are ready, for all workers.
     alignas(64) std::mutex mutex;
     std::atomic<std::size_t> ready_count = 0;  ///< Written under the mutex.
-    std::deque<std::uint32_t> ready;
+    ReadySet ready;
   };
   void push(std::size_t worker, std::uint32_t pe);
   [[nodiscard]] std::optional<std::uint32_t> pop(std::size_t worker);
@@ -82,7 +85,7 @@ class Scheduler {
   void end();
 
   std::uint32_t pes_;
-  std::vector<Worker> workers_;
+  std::deque<Worker> workers_;
   std::uint64_t block_;       ///< Of PEs that are dealt out together.
   std::uint64_t shares_ = 1;  ///< Workers that they are dealt out to.
   std::unique_ptr<std::atomic<State>[]> states_;

@@ -1,10 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <limits>
 #include <random>
 #include <set>
 
-#include "../../../src/runtime/simulator/timing/ready_set.hpp"
+#include "../../../src/runtime/engine/ready_set.hpp"
 #include "../../../src/runtime/simulator/timing/tile_sizes.hpp"
 #include "../../../src/runtime/simulator/timing/timed_program.hpp"
 #include "programs.hpp"
@@ -14,14 +15,14 @@ namespace {
 
 using simulator::constant_tile_sizes;
 using simulator::loop_trips;
-using simulator::ReadySet;
 
-TEST(ReadySet, TakesTheNextAndGoesAround) {
+TEST(ReadySet, TakesTheNextToTheEndAndBack) {
   constexpr std::uint32_t count = 10'000;  // several words of words
   ReadySet ready(count);
   std::set<std::uint32_t> expected;
   std::mt19937 random(1);
   std::uint32_t last = 0;
+  bool upwards = true;
   for (int n = 0; n < 20'000; ++n) {
     if (random() % 3 != 0 && expected.size() < 40) {
       const auto member = static_cast<std::uint32_t>(random() % count);
@@ -30,12 +31,28 @@ TEST(ReadySet, TakesTheNextAndGoesAround) {
       continue;
     }
     std::uint32_t found = 0;
+    if (random() % 100 == 0) {
+      ready.restart();
+      last = 0;
+      upwards = true;
+    }
+    if (random() % 8 == 0) {  // from behind, which leaves the way as it is
+      ASSERT_EQ(ready.take_behind(found), !expected.empty());
+      if (expected.empty()) continue;
+      ASSERT_EQ(found, upwards ? *expected.begin() : *expected.rbegin());
+      expected.erase(found);
+      continue;
+    }
     ASSERT_EQ(ready.take(found), !expected.empty());
-    if (expected.empty()) continue;
-    const auto next = expected.lower_bound(last);
-    ASSERT_EQ(found, next == expected.end() ? *expected.begin() : *next);
+    if (expected.empty()) {
+      upwards = !upwards;
+      continue;
+    }
+    const auto above = expected.lower_bound(last);
+    if (upwards ? above == expected.end() : above == expected.begin()) upwards = !upwards;
+    ASSERT_EQ(found, upwards ? *above : *std::prev(above));
     expected.erase(found);
-    last = found + 1;
+    last = upwards ? found + 1 : found;
   }
 }
 

@@ -9,7 +9,7 @@
 #include "../../engine/interpreter.hpp"
 #include "../../engine/pe_array.hpp"
 #include "../../engine/progress_ticker.hpp"
-#include "../timing/ready_set.hpp"
+#include "../../engine/ready_set.hpp"
 #include "../timing/wait_cycle.hpp"
 
 namespace cyclotron::runtime::simulator {

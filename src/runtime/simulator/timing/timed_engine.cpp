@@ -213,17 +213,25 @@ class TimedEngine::Turn {
 
 template <TimedEngine::Mode mode>
 void TimedEngine::run_ready(std::uint32_t level) {
-  for (std::uint32_t ordinal = 0; ready_.take(ordinal);) {
+  for (std::uint32_t ordinal = 0; ready_.take(ordinal) || go_on_with_paused(ordinal);) {
     const Outcome outcome = advance<mode>(ordinal, level);
     if (outcome == Outcome::done) {
       ++done_;
       controller_.finish(ordinal, array_.state().pes[ordinal].now,
                          [&](std::uint32_t other) { ready_.insert(other); });
     }
-    if (outcome == Outcome::turn_ends) ready_.insert(ordinal);
+    if (outcome == Outcome::turn_ends) paused_.push_back(ordinal);
     if (outcome == Outcome::round_ends) waiting_.push_back(ordinal);
     ticker_.tick(iterations_a_turn, [&] { return fraction_done(); });
   }
+}
+
+/// Those whose turns ended come when all others have to wait, so that each finds what the one before it sends by then.
+bool TimedEngine::go_on_with_paused(std::uint32_t& ordinal) {
+  for (const std::uint32_t paused : paused_) ready_.insert(paused);
+  paused_.clear();
+  ready_.restart();
+  return ready_.take(ordinal);
 }
 
 template <TimedEngine::Mode mode>

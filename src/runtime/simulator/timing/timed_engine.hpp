@@ -9,10 +9,10 @@
 
 #include "../../engine/cycles.hpp"
 #include "../../engine/progress_ticker.hpp"
+#include "../../engine/ready_set.hpp"
 #include "controller.hpp"
 #include "row_replicas.hpp"
 #include "ranks.hpp"
-#include "ready_set.hpp"
 #include "timed_array.hpp"
 #include "wait_cycle.hpp"
 
@@ -75,6 +75,7 @@ class TimedEngine {
   class Turn;
   template <Mode mode>
   void run_ready(std::uint32_t level);
+  bool go_on_with_paused(std::uint32_t& ordinal);
   template <Mode mode>
   Outcome advance(std::uint32_t ordinal, std::uint32_t level);
   // The ops of a PE that shares a rank with others; false where it has to wait. Times are in its clock.
@@ -124,6 +125,7 @@ class TimedEngine {
   TimedArray array_;
   ProgressTicker ticker_;
   ReadySet ready_;
+  std::vector<std::uint32_t> paused_;   // Whose turns ended.
   std::uint32_t least_room_ = 1;        // Of a deep queue: for the messages of a turn.
   std::vector<std::uint32_t> waiting_;  // For the next round.
   std::uint32_t done_ = 0;
