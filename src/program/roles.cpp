@@ -15,16 +15,19 @@ bool joins(Op op) {
 
 bool is_slot(const Operand& operand) { return std::holds_alternative<SlotRef>(operand); }
 
-/// The duty of a class to which an instruction points.
-Duty duty_of(const Action& action) {
+/// The duty of a class to which an instruction points. A flag, and what it chooses, computes nothing.
+Duty duty_of(const PeClass& pe_class, const Action& action) {
   return std::visit(
       Overloaded{[](const Load&) { return Duty::worker; }, [](const Store&) { return Duty::worker; },
                  [](const Compute& compute) {
+                   if (compute.op == Op::where) return Duty::relay;
                    const bool sums = joins(compute.op) && std::ranges::all_of(compute.operands, is_slot);
                    return sums ? Duty::reduction : Duty::worker;
                  },
-                 [](const Move& move) {
-                   return std::holds_alternative<SlotRef>(move.source) ? Duty::relay : Duty::worker;
+                 [&](const Move& move) {
+                   const bool is_flag = pe_class.slots[move.destination.slot.index()].dtype == DType::boolean;
+                   return is_flag || std::holds_alternative<SlotRef>(move.source) ? Duty::relay
+                                                                                  : Duty::worker;
                  },
                  [](const Loop&) { return Duty::relay; }, [](const If&) { return Duty::relay; },
                  [](const End&) { return Duty::relay; }, [](const Send&) { return Duty::relay; },
@@ -48,8 +51,9 @@ std::string_view name(Duty duty) {
 Duty duty_of(const PeClass& pe_class) {
   if (pe_class.executive) return Duty::executive;
   const auto has = [&](Duty duty) {
-    return std::ranges::any_of(
-        pe_class.code, [&](const Instruction& instruction) { return duty_of(instruction.action) == duty; });
+    return std::ranges::any_of(pe_class.code, [&](const Instruction& instruction) {
+      return duty_of(pe_class, instruction.action) == duty;
+    });
   };
   if (has(Duty::worker)) return Duty::worker;
   return has(Duty::reduction) ? Duty::reduction : Duty::relay;

@@ -130,3 +130,138 @@ def test_stages_take_the_way_to_the_middle_and_work_hides_it():
     much = [steps_cost(2, 4, work) for work in (60, 80)]
     assert much[1] - much[0] == 20
     assert much[0] == 61  # 59 products, a product and a sum
+
+
+def until(h, columns, work, *, local):
+    """The same stages for columns of `work` points a worker, until the sum is small.
+
+    `local`: workers read the sum, which the executive alone does else.
+    """
+    half = columns // 2
+
+    @cy.kernel
+    def drained(x, least, steps):
+        upper, lower = cy.empty((steps, h, columns, work)), cy.empty((steps, h, columns, work))
+        a, c = cy.empty((steps, 2 * h + 2, columns)), cy.empty((steps, 2 * h + 2, columns))
+        q, s = cy.empty((steps, 2 * h + 2, columns)), cy.empty((steps,))
+        for t in range(steps):
+            for i in range(2 * h + 2):
+                for j in range(columns):
+                    if i < h:
+                        for w in range(work):
+                            if local:
+                                upper[t, i, j, w] = (
+                                    x[i, j, w] if t == 0 else upper[t - 1, i, j, w] * 0.5 - s[t - 1]
+                                )
+                            else:
+                                upper[t, i, j, w] = x[i, j, w] if t == 0 else upper[t - 1, i, j, w] * 0.5
+                    elif i > h + 1:
+                        for w in range(work):
+                            if local:
+                                lower[t, i - h - 2, j, w] = (
+                                    x[i, j, w] if t == 0 else lower[t - 1, i - h - 2, j, w] * 0.5 - s[t - 1]
+                                )
+                            else:
+                                lower[t, i - h - 2, j, w] = (
+                                    x[i, j, w] if t == 0 else lower[t - 1, i - h - 2, j, w] * 0.5
+                                )
+            for i in range(2 * h + 2):
+                for j in range(columns):
+                    if i < h:
+                        a[t, i, j] = sum(upper[t, i, j, w] for w in range(work))
+                    elif i > h + 1:
+                        a[t, i, j] = sum(lower[t, i - h - 2, j, w] for w in range(work))
+            for i in range(h, h + 2):
+                for j in range(columns):
+                    if i == h:
+                        c[t, i, j] = sum(a[t, k, j] for k in range(h))
+                    else:
+                        c[t, i, j] = sum(a[t, k + h + 2, j] for k in range(h))
+            for i in range(h, h + 2):
+                for j in range(half - 1, half + 1):
+                    if j < half:
+                        q[t, i, j] = sum(c[t, i, k] for k in range(half))
+                    else:
+                        q[t, i, j] = sum(c[t, i, k + half] for k in range(half))
+            for i in range(h, h + 1):
+                for j in range(half, half + 1):
+                    s[t] = ((q[t, i, j] + q[t, i, j - 1]) + (q[t, i + 1, j] + q[t, i + 1, j - 1])) * 0.001
+            if s[t] < least:
+                break
+        return s
+
+    return drained
+
+
+def sums_until(x, h, least, steps, *, local):
+    """By NumPy, each from its first value on."""
+    half, u, sums = x.shape[1] // 2, x.copy(), []
+    for t in range(steps):
+        if t > 0:
+            u = u * 0.5 - sums[-1] if local else u * 0.5
+        rows = []
+        for part in (u[:h], u[h + 2 :]):
+            columns = np.add.accumulate(part, axis=2)[..., -1]
+            rows.append(np.add.accumulate(columns, axis=0)[-1])
+        inner = [[np.add.accumulate(part)[-1] for part in (row[:half], row[half:])] for row in rows]
+        sums.append(((inner[0][1] + inner[0][0]) + (inner[1][1] + inner[1][0])) * 0.001)
+        if sums[-1] < least:
+            break
+    return np.array(sums)
+
+
+def drained_program(h, columns, work, least, steps, *, local, setup=50):
+    x = np.random.default_rng(3).random((2 * h + 2, columns, work))
+    wafer = cy.machines.wse2(2 * h + 3, columns, channels=None)
+    control = dataclasses.replace(wafer.control, setup=setup, global_data=True)
+    machine = dataclasses.replace(wafer, control=control, spread="distance")
+    schedule = cy.Schedule().space("i", "j").time("t")
+    kernel = until(h, columns, work, local=local)
+    return kernel.compile(x, least, steps, schedule=schedule, machine=machine), x
+
+
+@pytest.mark.parametrize("local", [True, False])
+@pytest.mark.parametrize(("h", "columns"), [(2, 4), (3, 6)])
+@pytest.mark.parametrize("backend", ["sim", "local", "mpi"])
+def test_a_loop_ends_by_a_sum_in_three_stages(h, columns, local, backend):
+    """MA-120: bit for bit the sums of the stages' order, up to the one by which the loop ends."""
+    program, x = drained_program(h, columns, 5, 4e-3, 30, local=local)
+    right = sums_until(x, h, 4e-3, 30, local=local)
+    assert 2 < len(right) < 30
+    found = cy.run(program, backend=backend).output
+    np.testing.assert_array_equal(found[: len(right)], right)
+
+
+@pytest.mark.parametrize("local", [True, False])
+def test_reduction_pes_take_the_words_of_calls_that_they_have_no_part_in(local):
+    """MA-119, MA-120: those set nothing up for it, and hold nobody up in a thousand words and more."""
+    h, columns, setup = 3, 6, 50
+    program, _ = drained_program(h, columns, 5, -1.0, 600, local=local, setup=setup)
+    assert program.roles.count("reduction") == 2 * columns - 1
+    workers = [role for role in program.roles if role.name == "worker" and "i = 0" in role.region]
+    reductions = [role for role in program.roles if role.name == "reduction"]
+    calls = set.union(*(set(role.calls) for role in workers))
+    for role in reductions:
+        assert not role.tensors
+        assert calls - set(role.calls)
+    result = cy.run(program, backend="sim", functional=False)
+    set_up = (result.stats["stall_control"] - result.stats["wait_control"]) // setup
+    assert set_up[: 2 * h + 2].min() > 550  # with arguments more words than the merge PE's queue holds
+    rows = np.delete(set_up[h : h + 2].ravel(), columns // 2)  # but for the PE with the result
+    assert rows.max() + 550 < set_up[0].min()
+
+
+def test_a_sum_goes_back_or_to_the_executive():
+    """MA-040, MA-120: to all workers where they read it, else past those on the way to the executive."""
+    h, columns, steps, sent = 3, 6, 20, {}
+    for local in (True, False):
+        program, _ = drained_program(h, columns, 5, -1e9, steps, local=local)
+        result = cy.run(program, backend="sim", functional=False)
+        sent[local] = sum(
+            one["messages"] for one in result.stats["channels"] if one["name"].startswith("s along")
+        )
+        (told,) = [one for one in result.stats["channels"] if one["name"].endswith("to the executive")]
+        assert told["messages"] == steps
+    workers = 2 * h * columns
+    assert sent[False] <= steps * (h + columns // 2)
+    assert sent[True] >= sent[False] + (steps - 1) * workers
