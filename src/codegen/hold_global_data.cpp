@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include <cyclotron/machine/memories.hpp>
 #include <cyclotron/program/procedures.hpp>
 #include <cyclotron/program/roles.hpp>
 #include <cyclotron/program/uses.hpp>
@@ -282,6 +283,7 @@ class Division {
         streams_(std::move(streams)) {}
 
   Program run(const Places& global, const DataFlow& flow) {
+    result_.machine.memories = machine::on_longer(std::move(result_.machine.memories), result_.grid);
     ++result_.grid.front();
     result_.machine.grid = result_.grid;
     for (std::size_t c = 0; c < result_.classes.size(); ++c) leave_row(result_.classes[c]);
@@ -564,8 +566,7 @@ void copy_choices_of_one(PeClass& pe_class) {
 bool may_hold_data(const Program& program) {
   const auto& machine = program.machine;
   return machine.control && machine.control->global_data && !program.exit_plans.empty() &&
-         machine.link_maps.empty() && !machine.chiplets && machine.memories.empty() &&
-         !machine::wraps_around(machine, 0);
+         machine.link_maps.empty() && !machine::wraps_around(machine, 0);
 }
 
 }  // namespace

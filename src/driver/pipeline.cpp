@@ -5,8 +5,10 @@
 #include <utility>
 
 #include <cyclotron/codegen/generate.hpp>
+#include <cyclotron/codegen/hold_global_data.hpp>
 #include <cyclotron/codegen/wind.hpp>
 #include <cyclotron/dataflow/place.hpp>
+#include <cyclotron/memory/channels.hpp>
 #include <cyclotron/memory/control.hpp>
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/program/units.hpp>
@@ -147,7 +149,10 @@ std::pair<program::Program, std::vector<std::string>> program_of(mapping::Mappin
   std::vector<std::string> own;
   for (const auto channel : wound.line_channels)
     own.push_back(channel < flows.size() ? flows[channel] : program.channels[channel].name);
-  return {std::move(wound.program), std::move(own)};
+  auto held = codegen::hold_global_data(wound.program);
+  const auto most = machine.pe.channels;
+  const bool fits = !most || memory::most_channels(held) <= *most;
+  return {std::move(fits ? held : wound.program), std::move(own)};
 }
 
 Compiled generate(const recurrence::System& system, const schedule::Schedule& schedule,

@@ -240,6 +240,14 @@ bool is_served(const Memories& memories, const Extents& grid, const Extents& pe)
   });
 }
 
+Memories on_longer(Memories memories, const Extents& grid) {
+  for (auto& [name, memory] : memories) {
+    if (memory.serves.empty()) memory.serves.emplace_back(grid.size());
+    for (Box& box : memory.serves) box.front() = on_axis(box.front(), grid.front());
+  }
+  return memories;
+}
+
 Memories on_part(Memories memories, const Extents& place, const Extents& grid, const Extents& part) {
   const auto within = [&](Box box) {
     for (std::size_t d = 0; d < box.size(); ++d) box[d] = on_axis(box[d], part[d]);

@@ -83,9 +83,14 @@ std::vector<std::int64_t> Wires::way(std::size_t channel, std::span<const std::i
   return result;
 }
 
+bool Wires::is_alike(std::size_t channel) const {
+  const Channel& of = program_->channels[channel];
+  return alike_ || of.link || of.kind == Channel::Kind::network;
+}
+
 const machine::Link& Wires::link(std::size_t channel, std::span<const std::int64_t> sender) const {
   const auto& machine = program_->machine;
-  if (alike_ || program_->channels[channel].kind == Channel::Kind::network) return *link_[channel];
+  if (is_alike(channel)) return *link_[channel];
   const std::size_t receiver = this->receiver(channel, sender);
   if (!maps_.empty()) {
     const auto& own = machine.link_maps.at(link_map(sender, receiver)).link;
@@ -97,7 +102,7 @@ const machine::Link& Wires::link(std::size_t channel, std::span<const std::int64
 }
 
 std::vector<const machine::Link*> Wires::links(std::size_t channel) const {
-  if (alike_ || program_->channels[channel].kind == Channel::Kind::network) return {link_[channel]};
+  if (is_alike(channel)) return {link_[channel]};
   if (!maps_.empty()) return links_of_maps(channel);
   const auto& chiplets = *program_->machine.chiplets;
   const auto& offset = program_->channels[channel].offset;

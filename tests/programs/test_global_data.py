@@ -229,6 +229,61 @@ def test_steps_of_conjugate_gradients_are_faster(size):
     assert cycles[1] < cycles[0]
 
 
+CHIPS = cy.Chiplets(shape=(2, 2), link=cy.Link(latency=9))
+BESIDE = {
+    "one memory": {"memories": {"outside": cy.Memory(latency=5, shared_by=(2, 2))}},
+    "two memories": {"memories": {"low": cy.Memory(serves="-1, :"), "high": cy.Memory(serves=":2, :")}},
+    "chips": {"chiplets": CHIPS},
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+@pytest.mark.parametrize("backend", ["sim", "local", "mpi"])
+def test_executives_beside_memories_and_chips(name, backend):
+    """MA-008: no memory serves the executive, whose words cross no chips, and workers keep theirs."""
+    b = np.zeros((4, 4))
+    b[1, 2], b[2, 1] = 1.0, -1.0
+    found = []
+    for has_data in (True, False):
+        machine = cy.Machine(grid=(4, 4), control=cy.Control(global_data=has_data), **BESIDE[name])
+        program = conjugate_gradient.conjugate_gradient.compile(
+            b, 1e-9, 20, schedule=cy.Schedule().space("i", "j").time("t"), machine=machine
+        )
+        assert program.roles.count("executive") == has_data
+        found.append(cy.run(program, backend=backend))
+    own, other = found
+    for value, right in zip(own.outputs.values(), other.outputs.values(), strict=True):
+        np.testing.assert_array_equal(value, right)
+    if backend == "sim":
+        assert own.cycles < other.cycles
+        requests = [sum(port["loads"] for port in one.stats["memory_ports"]) for one in found]
+        assert requests[0] == requests[1]
+
+
+def test_lines_that_wind_have_an_executive():
+    """MA-008: in a row of its own after those of the line, whose PE in the middle it is nearest to."""
+
+    @cy.kernel
+    def halved(x, least, steps):
+        for _ in range(steps):
+            x = x / 2
+            if cy.sum(x) < least:
+                break
+        return x
+
+    x, cycles = np.arange(14.0), []
+    right = halved.reference(x, 0.5, 30)
+    for has_data in (True, False):
+        machine = cy.Machine(grid=(4, 4), control=cy.Control(global_data=has_data))
+        program = halved.compile(x, 0.5, 30, schedule=cy.Schedule().space("i").serpentine(), machine=machine)
+        assert program.grid == (4 + has_data, 4)
+        assert program.roles.count("executive") == has_data
+        for backend in ("sim", "local", "mpi"):
+            np.testing.assert_array_equal(cy.run(program, backend=backend).output, right)
+        cycles.append(cy.run(program, backend="sim").cycles)
+    assert cycles[0] < cycles[1]
+
+
 def test_programs_without_a_controller_or_the_option_are_as_they_were():
     kernel, arguments, (schedule, machine) = roles.KERNELS["running"]
     for other in (machine, dataclasses.replace(machine, control=None)):

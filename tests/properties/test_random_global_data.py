@@ -7,6 +7,7 @@ import os
 import random
 import runpy
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,6 +35,13 @@ class Branches(Long, branches.Branches):
     """With branches by data."""
 
 
+def beside(rng: random.Random) -> dict[str, Any]:
+    """Parts of a machine that the executive's row and its ways have nothing to do with."""
+    outside = cy.Memory(rng.randrange(1, 3), rng.randrange(1, 9), serves=rng.choice([":", "-1", "1:", ":-1"]))
+    chips = cy.Chiplets(shape=(rng.randrange(1, 4),), link=cy.Link(latency=rng.randrange(1, 9), depth=9))
+    return rng.choice([{}, {"memories": {"outside": outside}}, {"chiplets": chips}, {"grid": (2, 2)}])
+
+
 def check(seed: int, folder: Path) -> bool | None:
     """Tell whether the executive of a program has global data; None where it does not compile."""
     rng = random.Random(seed)
@@ -45,9 +53,12 @@ def check(seed: int, folder: Path) -> bool | None:
     given = [values.integers(-3, 4, loops.size).astype(loops.dtype) for _ in range(2)]
     expected = [np.asarray(one) for one in kernel.__wrapped__(*(one.copy() for one in given))]
     control = cy.Control(rng.randrange(9), rng.randrange(4), rng.randrange(20), global_data=True)
-    machine = dataclasses.replace(endings.MACHINE, control=control)
+    machine = dataclasses.replace(endings.MACHINE, control=control, **beside(rng))
+    schedule = cy.Schedule().space("i")
     try:
-        program = kernel.compile(*given, schedule=cy.Schedule().space("i"), machine=machine)
+        program = kernel.compile(
+            *given, schedule=schedule.serpentine() if machine.grid else schedule, machine=machine
+        )
     except cy.CyclotronError:
         return None
     backends = ["local", "sim", *(["mpi"] if seed % 25 == 0 else [])]

@@ -10,8 +10,9 @@ namespace cyclotron::codegen {
 /// and whatever else it reads in their places, so that both do in their turns what one did. Flags that PEs would pass on the
 /// executive broadcasts to all that have them (MA-054).
 /// Requires: verify(program) but for slots' addresses. Ensures: the same, outputs are the same bits, and all other classes
-/// are as they were but for such flags. A program without such a PE, on a machine without `Control::global_data` or with link maps, chiplets,
-/// memories or a first dimension that wraps around stays as it is.
+/// are as they were but for such flags. A program without such a PE, on a machine without `Control::global_data` or with link maps
+/// or a first dimension that wraps around stays as it is. No memory serves the executive, and its ways are its own beside
+/// chiplets.
 [[nodiscard]] program::Program hold_global_data(const program::Program& program);
 
 }  // namespace cyclotron::codegen

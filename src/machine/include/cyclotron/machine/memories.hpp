@@ -51,6 +51,9 @@ struct Attachment {
 [[nodiscard]] bool is_served(const Memories& memories, const std::vector<std::int64_t>& grid,
                              const std::vector<std::int64_t>& pe);
 
+/// Those of a grid that goes on along its first dimension: they serve none of the PEs there.
+[[nodiscard]] Memories on_longer(Memories memories, const std::vector<std::int64_t>& grid);
+
 /// Throws ShapeError CYC401 where a number is out of range, a box or block has not the rank of the grid (if that is
 /// known), two memories serve one PE of the grid, or a memory is too small for one element.
 void verify_memories(const Memories& memories, std::optional<std::size_t> dimensions,

@@ -61,6 +61,8 @@ class Wires {
   enum class End : std::uint8_t { sender, receiver };
   /// The PE at that end of a link's channel whose other end is at `from`.
   [[nodiscard]] std::size_t moved(std::span<const std::int64_t> from, const Channel& channel, End to) const;
+  /// Tells whether the channel has one link.
+  [[nodiscard]] bool is_alike(std::size_t channel) const;
   [[nodiscard]] std::vector<const machine::Link*> links_of_maps(std::size_t channel) const;
   /// The first link map that joins two PEs; the number of maps where none does.
   [[nodiscard]] std::size_t link_map(std::span<const std::int64_t> sender, std::size_t receiver) const;
