@@ -610,6 +610,9 @@ class Program:
     @property
     def channels(self) -> list[dict[str, Any]]: ...
     @property
+    def class_map(self) -> NDArray[numpy.uint32]:
+        """Index of each PE's class; 2^32 - 1 of those without one."""
+    @property
     def classes(self) -> list[PeClass]: ...
     @property
     def constants(self) -> dict[str, bytes]:
@@ -674,6 +677,7 @@ class OperationGraph:
         memories_of: Machine | None = None,
         ordered: bool = True,
         onwards: Sequence[int] = [],
+        passed_on: bool = False,
     ) -> int:
         """Cycles that no program goes below whose operators run in these PEs."""
     @property

@@ -8,16 +8,16 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cyclotron import _core
-from cyclotron.compiler.generators import decoded, pieces_of
+from cyclotron.compiler.generators import decoded
 from cyclotron.machine.machine import Machine
-from cyclotron.machine.region import Constraint, Pieces
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.errors import NO_SPAN, CapacityError, CyclotronError, PerformanceWarning, Span
 
 _FEW_OPERATIONS, _OPERATIONS = 2_000_000, 20_000_000  # of integer sets, for each side: about 0.2 s, or 2
-
-_Box = list[tuple[int, int, int]]  # first, last (exclusive) and step along each dimension
 
 
 def through_ports(
@@ -45,12 +45,17 @@ def through_ports(
         return compiled
     found = _passed(compiled, system, schedule, machine)
     grid = machine.grid or ()
-    if found is None and schedule is None and machine.io == "edges" and len(grid) == 2:
-        row = dataclasses.replace(machine, grid=(1, *grid[1:]))  # all of its PEs are at an edge
+    if found is None and schedule is None and len(grid) == 2:  # all PEs of a row may be ports
+        row = dataclasses.replace(machine, grid=(1, *grid[1:]), memories={}, io="edges")
         with contextlib.suppress(CyclotronError):  # what else is refused there says less
-            chosen = _core.compile(system, None, row.to_core()).schedule
-            other = _core.compile(system, chosen, machine.to_core())
-            found = _passed(other, system, Schedule.from_core(chosen), machine)
+            on_row = _core.compile(system, None, row.to_core())
+            chosen = Schedule.from_core(on_row.schedule)
+            forms = chosen.space_indices
+            parts = dict(zip(forms, on_row.program.grid[-len(forms) :], strict=True))
+            parts.pop("0", None)
+            chosen = chosen.fold({**parts, **dict(chosen.folds)})
+            other = _core.compile(system, chosen.to_core(), machine.to_core())
+            found = _passed(other, system, chosen, machine)
     if found is None:
         check_ports(compiled.program, machine)
     assert found is not None
@@ -72,7 +77,7 @@ def _passed(
         if tensor in loaded:
             moves = tuple(one for one in given.movements if one.tensor != tensor)
             given = dataclasses.replace(given, movements=moves)
-        sides = list(itertools.product((False, True), given.space_indices))
+        sides = _sides(compiled.program, machine, given.space_indices)
         found: list[tuple[int, int, int, _core.Compiled, _core.System]] = []
         for operations in (_FEW_OPERATIONS, _OPERATIONS):
             lacking = []
@@ -96,6 +101,12 @@ def _passed(
     return compiled
 
 
+def _sides(program: _core.Program, machine: Machine, space: tuple[str, ...]) -> list[tuple[bool, str]]:
+    """The sides of the grid, by its far ends and indices: those of ports alone, where there are any."""
+    sides, ports = list(itertools.product((False, True), space)), _ports(program, machine)
+    return [one for one in sides if ports.take(-int(one[0]), axis=space.index(one[1])).all()] or sides
+
+
 def check_ports(program: _core.Program, machine: Machine) -> None:
     """Refuse programs that load or store in PEs that are no ports of the machine.
 
@@ -110,7 +121,7 @@ def check_ports(program: _core.Program, machine: Machine) -> None:
         CYC507 with the tensor, its place in the kernel and the first such PE.
     """
     for name, does, pe, span in _without_port(program, machine):
-        grid = "x".join(map(str, _grid(program, machine)))
+        grid = "x".join(map(str, machine.grid or program.grid))
         lack = (
             "has no memory that serves it"
             if machine.io == "ports"
@@ -129,8 +140,24 @@ def _tensors_without_port(program: _core.Program, machine: Machine) -> set[str]:
     return {name for name, *_ in _without_port(program, machine)}
 
 
-def _grid(program: _core.Program, machine: Machine) -> list[int]:
-    return [max(two) for two in zip(machine.grid or program.grid, program.grid, strict=True)]
+def _ports(program: _core.Program, machine: Machine) -> NDArray[np.bool_]:
+    """The PEs of the program that may load and store."""
+    grid = [max(two) for two in zip(machine.grid or program.grid, program.grid, strict=True)]
+    result = np.ones(grid, np.bool_)
+    result[(slice(1, -1),) * len(grid)] = machine.io == "everywhere"
+    result = result[tuple(map(slice, program.grid))]
+    if machine.io == "ports":
+        np.logical_or.reduce([_served(program, memory) for memory in machine.memories], out=result)
+    return result
+
+
+def _served(program: _core.Program, memory: str) -> NDArray[np.bool_]:
+    """The PEs of the program that a memory serves: none where it is on another part of the machine's grid."""
+    result = np.zeros(program.grid, np.bool_)
+    found = program.machine.memories.get(memory)
+    for box in (found.serves or [[]]) if found else []:
+        result[tuple(slice(one.first, one.last, one.step) for one in box)] = True
+    return result
 
 
 def _without_port(
@@ -139,18 +166,14 @@ def _without_port(
     """The loads and stores of PEs that are no ports: tensor, which of both, the first PE and the place."""
     if machine.io == "everywhere":
         return
-    file, rank = decoded(program), len(program.grid)
-    inner: Pieces | None = [_within([(1, extent - 1, 1) for extent in _grid(program, machine)])]
-    if machine.io == "ports":
-        boxes = [box for name in program.machine.memories for box in _boxes(program, name)]
-        inner = _core.unassigned(program.grid, [(_axes(rank), [_within(box)], rank) for box in boxes])
-    for region, instructions in _accesses(file):
-        pe = _first(rank, region, [[]] if inner is None else inner)
-        for instruction in instructions if pe is not None else ():
-            assert pe is not None
+    file, ports = decoded(program), _ports(program, machine)
+    for pes, instructions in _accesses(program):
+        beside = np.argwhere(pes & ~ports)
+        for instruction in instructions if len(beside) else ():
             at = instruction.get("at")
             span = NO_SPAN if at is None else Span(file["files"][at[0]], *at[1:])
-            yield file["tensors"][instruction["tensor"]]["name"], instruction["do"], pe, span
+            name = file["tensors"][instruction["tensor"]]["name"]
+            yield name, instruction["do"], tuple(map(int, beside[0])), span
 
 
 def idle_memories(program: _core.Program, machine: Machine) -> Iterator[PerformanceWarning]:
@@ -163,10 +186,9 @@ def idle_memories(program: _core.Program, machine: Machine) -> Iterator[Performa
     """
     if len(machine.memories) < 2:
         return
-    regions = [region for region, _ in _accesses(decoded(program))]
+    users = [pes for pes, _ in _accesses(program)]
     for name in machine.memories:
-        own = [_within(box) for box in _boxes(program, name)]
-        if not any(_first(len(program.grid), region, own) for region in regions):
+        if not any((pes & _served(program, name)).any() for pes in users):
             yield PerformanceWarning(
                 f"memory `{name}` serves none of the program's PEs that load or store",
                 code="CYC508",
@@ -174,43 +196,8 @@ def idle_memories(program: _core.Program, machine: Machine) -> Iterator[Performa
             )
 
 
-def _accesses(file: dict[str, Any]) -> Iterator[tuple[Pieces, list[dict[str, Any]]]]:
+def _accesses(program: _core.Program) -> Iterator[tuple[NDArray[np.bool_], list[dict[str, Any]]]]:
     """The PEs of each class that loads or stores, and the instructions that do."""
-    for one in file["classes"]:
+    for number, one in enumerate(decoded(program)["classes"]):
         if found := [each for each in one["code"] if each["do"] in ("load", "store")]:
-            yield pieces_of(one["region"], len(file["grid"])), found
-
-
-def _boxes(program: _core.Program, memory: str) -> list[_Box]:
-    """The PEs of the grid that a memory serves."""
-    if memory not in program.machine.memories:
-        return []  # on another part of the machine's grid
-    serves = program.machine.memories[memory].serves or [[_core.Slice()] * len(program.grid)]
-    return [
-        [slice(one.first, one.last, one.step).indices(n) for one, n in zip(box, program.grid, strict=True)]
-        for box in serves
-    ]
-
-
-def _within(box: _Box) -> list[Constraint]:
-    result: list[Constraint] = []
-    for (first, last, step), (axis, _) in zip(box, _axes(len(box)), strict=True):
-        result += [((axis, -first), ">="), (([-one for one in axis], last - 1), ">="), ((axis, -first), step)]
-    return result
-
-
-def _axes(rank: int) -> list[tuple[list[int], int]]:
-    return [([int(d == other) for other in range(rank)], 0) for d in range(rank)]
-
-
-def _first(rank: int, region: Pieces, other: Pieces) -> tuple[int, ...] | None:
-    """The first PE that two regions share; None where there is none."""
-    region = [[*one, *two] for one in region for two in other]
-    pe: list[int] = []
-    for d, (axis, _) in enumerate(_axes(rank)):
-        bounds = _core.bounds(rank, region, d)
-        if bounds is None:
-            return None
-        pe.append(bounds[0])
-        region = [[*one, ((axis, -bounds[0]), "==")] for one in region]
-    return tuple(pe)
+            yield program.class_map == number, found

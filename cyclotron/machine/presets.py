@@ -231,9 +231,8 @@ def wormhole() -> Machine:
     of which only the rate is known; 32 lanes of the vector unit; 16 elements of FP16 (32 bytes) a cycle and
     one cycle a hop on the network; 100 cycles until data come from DRAM. The two channels that meet at a
     corner are one port here, of the bandwidth of both, 36 elements of FP16 a cycle. Messages of all tensors
-    share the links of the one network (``shared_links``). Left out: how other cores reach DRAM (they load and
-    store at no cost; with ``io="ports"`` programs in which they do are refused), the second network, and the
-    time that cores take to issue.
+    share the links of the one network (``shared_links``), over which words of other cores come from DRAM
+    and go there (``io="ports"``). Left out: the second network, and the time that cores take to issue.
 
     Examples
     --------
@@ -253,6 +252,7 @@ def wormhole() -> Machine:
         memories={"dram": dram},
         clock=1e9,
         shared_links=True,
+        io="ports",
     )
 
 

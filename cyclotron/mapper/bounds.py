@@ -200,7 +200,7 @@ class LeastTime:
     schedule by the longest way to the end (Jackson 1955; Carlier 1982), which no order of its program beats.
     What a memory serves loads each element of an input at least once, in a PE that uses it or at an end of a
     line of the grid, behind the one that uses it, and stores those of outputs: latency, words through ports,
-    and loads under way count.
+    and loads under way count. Where `Machine.io` has words passed on, they come and go through any port.
 
     Parameters
     ----------
@@ -225,6 +225,7 @@ class LeastTime:
         links = [machine.link, *machine.links.values(), *maps, *chips]
         networks = [machine.broadcast, *machine.broadcasts.values()]
         self._memories = None if fix.places or fix.movements else machine.to_core()
+        self._passed_on = machine.io != "everywhere"
         self._grid = grid = machine.grid or ()
         self._columns = grid[1] if machine.memories and len(grid) == 2 else None
         self._handed_onwards = all(map(str.isidentifier, fix.time_indices))
@@ -336,6 +337,7 @@ class LeastTime:
                 at_most=self._at_most,
                 words_per_cycle=self._words_per_cycle,
                 memories_of=self._memories,
+                passed_on=self._passed_on,
                 ordered=ordered,
                 onwards=list(onwards),
             )

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from cyclotron import _core
-from cyclotron.compiler.ports import check_ports
+from cyclotron.compiler.ports import through_ports
 from cyclotron.compiler.program import Program
 from cyclotron.explore.energy import energy_picojoules
 from cyclotron.machine.machine import Machine
@@ -92,12 +92,11 @@ def evaluate(
     """
     try:
         compiled = _core.compile(system, schedule.to_core(), machine.to_core())
-        check_ports(compiled.program, machine)
-        timing = _core.simulate(compiled.program, [], functional=False, event_limit=0, engine="auto")
-        energy = energy_picojoules(Program(compiled.program, machine=machine), timing)
+        program = through_ports(compiled, system, schedule, machine).program
+        timing = _core.simulate(program, [], functional=False, event_limit=0, engine="auto")
+        energy = energy_picojoules(Program(program, machine=machine), timing)
     except CyclotronError as error:
         return Refused(schedule, error, tile)
-    program = compiled.program
     return Measured(
         schedule,
         Schedule.from_core(compiled.schedule),

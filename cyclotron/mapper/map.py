@@ -171,7 +171,9 @@ def _problem(
     def default() -> Schedule:
         program = compile_recurrences(kernel, recurrences, None, target, quiet=True)
         assert program.schedule is not None
-        return program.schedule
+        if target.io == "everywhere":
+            return program.schedule
+        return dataclasses.replace(program.schedule, time_indices=())  # those of copies are not the kernel's
 
     return Problem(recurrences.core, target, fix, tile, default=default)
 

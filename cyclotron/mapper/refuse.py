@@ -84,7 +84,7 @@ def _changes(
     deep = machine.with_links(depth=UNBOUNDED)
     if any(True for _ in _legal(systems, deep, refused)):
         yield f"deeper channels: `link=cy.Link(depth=...)` of more than {machine.link.depth}"
-    if machine.grid is not None:
+    if machine.grid is not None and machine.io != "ports":
         free = dataclasses.replace(machine, grid=None, memories={})
         pes = min((one.pes for one in _legal(systems, free, refused)), default=None)
         if pes is not None:

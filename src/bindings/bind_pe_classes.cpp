@@ -106,6 +106,17 @@ py::typing::List<ClassView> classes(const py::object& self) {
   return result;
 }
 
+std::optional<std::size_t> class_of(const program::Program& program,
+                                    const std::vector<std::int64_t>& coordinates) {
+  const std::size_t found = program.class_of(coordinates);
+  return found == program::Program::no_class ? std::nullopt : std::optional(found);
+}
+
+py::array_t<std::uint32_t> class_map(const program::Program& program) {
+  const auto numbers = program.class_map();
+  return py::array_t<std::uint32_t>(program.grid, numbers.data());
+}
+
 void bind_pe_classes(py::module_& module) {
   py::class_<ClassView>(module, "PeClass", "The program of all PEs in one region of the grid.")
       .def_property_readonly("name", [](const ClassView& c) { return c.pe_class->name; })

@@ -56,12 +56,6 @@ Dicts to_dicts(const std::vector<T>& values) {
   return result;
 }
 
-std::optional<std::size_t> class_of(const program::Program& program,
-                                    const std::vector<std::int64_t>& coordinates) {
-  const std::size_t found = program.class_of(coordinates);
-  return found == program::Program::no_class ? std::nullopt : std::optional(found);
-}
-
 program::Program from_bytes(const py::bytes& bytes) {
   const std::string_view view = bytes;
   return interruptibly({bytes}, [view](const runtime::Progress&) {
@@ -123,6 +117,8 @@ void bind_program(py::module_& module) {
            "The program of the control system; ValueError where no PE waits for a controller.")
       .def_property_readonly("classes", &classes)
       .def("pe_counts", &program::Program::pe_counts, "PEs in each class.")
+      .def_property_readonly("class_map", &class_map,
+                             "Index of each PE's class; 2^32 - 1 of those without one.")
       .def("class_of", &class_of, py::arg("coordinates"),
            "Index of the class of the PE at these coordinates, or None.")
       .def("link", &link, py::arg("channel"), py::arg("sender"),

@@ -47,7 +47,7 @@ using Pes = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>
 std::int64_t least_time_of(const recurrence::OperationGraph& graph, const Pes& pes,
                            const std::string& distance, std::int64_t hop, std::int64_t at_most,
                            std::int64_t words_per_cycle, const std::optional<machine::Machine>& machine,
-                           bool ordered, const std::vector<std::uint32_t>& onwards) {
+                           bool ordered, const std::vector<std::uint32_t>& onwards, bool passed_on) {
   if (pes.ndim() != 2 || static_cast<std::size_t>(pes.shape(0)) != graph.cycles.size())
     throw py::value_error("pes has a row for each node");
   using Kind = driver::Distance::Kind;
@@ -58,7 +58,8 @@ std::int64_t least_time_of(const recurrence::OperationGraph& graph, const Pes& p
   const auto dimensions = static_cast<std::size_t>(pes.shape(1));
   if (!onwards.empty() && onwards.size() != graph.cycles.size())
     throw py::value_error("onwards has a value for each node");
-  const auto ports = machine ? driver::Ports{machine->memories, machine->grid, onwards} : driver::Ports{};
+  const auto ports =
+      machine ? driver::Ports{machine->memories, machine->grid, onwards, passed_on} : driver::Ports{};
   return interruptibly({}, [&](const auto&) {
     return driver::least_time(graph, values, dimensions, {kind, hop, at_most, words_per_cycle}, ports,
                               ordered);
@@ -109,7 +110,7 @@ void bind_work(py::module_& module) {
       .def("least_time", least_time_of, py::arg("pes"), py::kw_only(), py::arg("distance"), py::arg("hop"),
            py::arg("at_most"), py::arg("words_per_cycle") = std::int64_t{1} << 62,
            py::arg("memories_of") = std::optional<machine::Machine>(), py::arg("ordered") = true,
-           py::arg("onwards") = std::vector<std::uint32_t>(),
+           py::arg("onwards") = std::vector<std::uint32_t>(), py::arg("passed_on") = false,
            "Cycles that no program goes below whose operators run in these PEs.");
   module.def(
       "equations_to_lower",

@@ -1,8 +1,10 @@
 // The PE classes of a program, in Python.
 #pragma once
+#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/typing.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -25,5 +27,11 @@ void bind_pe_classes(pybind11::module_& module);
 
 /// The classes of a `Program`, each of which keeps it alive.
 [[nodiscard]] pybind11::typing::List<ClassView> classes(const pybind11::object& self);
+
+/// The number of a PE's class; none without one.
+[[nodiscard]] std::optional<std::size_t> class_of(const program::Program& program,
+                                                  const std::vector<std::int64_t>& coordinates);
+/// Over the grid: the number of each PE's class, `Program::unmapped` without one.
+[[nodiscard]] pybind11::array_t<std::uint32_t> class_map(const program::Program& program);
 
 }  // namespace cyclotron::bindings

@@ -38,6 +38,9 @@ PortTraffic::PortTraffic(const recurrence::OperationGraph& graph, const std::vec
   if (!within(pes, ports.grid)) return;
   attachment_ = machine::attach(ports.memories, ports.grid);
   for (const auto& port : attachment_.ports) memories_.push_back(&ports.memories.at(port.memory));
+  for (Index pe = 0; pe < attachment_.of_pe.size(); ++pe) {
+    if (memory_of(pe) != nullptr) served_.push_back(pe);
+  }
   locate(pes, dimensions);
   if (!is_at_origin()) {  // another part of the grid may be served
     places_.clear();
@@ -180,6 +183,16 @@ std::int64_t PortTraffic::latency(Index pe, std::int64_t words) const {
   return memory->latency_cycles + ceil_divide(words, memory->bandwidth_words_per_cycle) - 1;
 }
 
+/// The same in one of these PEs; 0 where there are none.
+std::int64_t PortTraffic::least_latency(const std::vector<Index>& pes, std::int64_t words) const {
+  std::int64_t result = 0;
+  for (const auto pe : pes) {
+    const auto one = latency(pe, words);
+    result = pe == pes.front() ? one : std::min(result, one);
+  }
+  return result;
+}
+
 /// True where a PE is no further than the one that uses an element, along the dimensions that say so.
 bool PortTraffic::is_behind(Index pe, Index user, std::uint32_t onwards) const {
   for (std::size_t d = 0; d < strides_.size(); ++d) {
@@ -204,16 +217,12 @@ std::vector<std::int64_t> PortTraffic::arrivals() const {
   std::vector<std::int64_t> result(graph_->cycles.size());
   for (const auto& element : elements_) {
     const auto& input = graph_->inputs[element.number];
+    const auto of_any = ports_->passed_on ? least_latency(served_, input.words) : 0;
     std::map<Reader, std::int64_t> known;
     for (const auto node : input.readers) {
-      const auto [found, added] = known.try_emplace(reader_of(node), 0);
-      if (added) {
-        const auto all = loaders(element, reader_of(node));
-        for (const auto pe : all) {
-          const auto one = latency(pe, input.words);
-          found->second = pe == all.front() ? one : std::min(found->second, one);
-        }
-      }
+      const auto [found, added] = known.try_emplace(reader_of(node), of_any);
+      if (added && !ports_->passed_on)
+        found->second = least_latency(loaders(element, reader_of(node)), input.words);
       result[node] = std::max(result[node], found->second);
     }
   }
@@ -225,9 +234,8 @@ std::vector<std::int64_t> PortTraffic::departures() const {
   if (places_.empty()) return result;
   for (const auto& output : graph_->outputs) {
     const auto& span = spans_[places_[output.node]];
-    if (!span.served) continue;
-    auto least = std::numeric_limits<std::int64_t>::max();
-    for (const auto pe : span.pes) least = std::min(least, latency(pe, output.words));
+    if (!span.served && !ports_->passed_on) continue;
+    const auto least = least_latency(ports_->passed_on ? served_ : span.pes, output.words);
     result[output.node] = std::max(result[output.node], least);
   }
   return result;
@@ -272,12 +280,12 @@ PortTraffic::Needs PortTraffic::needs(const std::vector<std::int64_t>& after) co
     for (const auto node : graph_->inputs[elements_[n].number].readers) {
       const auto [found, added] = result[reader_of(node)].try_emplace(n);
       auto& need = found->second;
-      if (added) need.loaders = loaders(elements_[n], reader_of(node));
+      if (added && !ports_->passed_on) need.loaders = loaders(elements_[n], reader_of(node));
       need.after = std::max(need.after, graph_->cycles[node] + after[node]);
     }
   }
   for (auto& [reader, own] : result)
-    std::erase_if(own, [](const auto& need) { return need.second.loaders.empty(); });
+    std::erase_if(own, [&](const auto& need) { return need.second.loaders.empty() && !ports_->passed_on; });
   return result;
 }
 
@@ -296,11 +304,13 @@ std::int64_t PortTraffic::of_readers(const Needs& needs) const {
       of_all = std::max(of_all, need.after);
     }
     if (loads.empty()) continue;
+    if (ports_->passed_on) continue;
     sort_unique(loaders);
     everyone.insert(everyone.end(), loaders.begin(), loaders.end());
     result = std::max(result, least_time(loads, pool_of(loaders)));
   }
-  if (all.empty()) return result;
+  if (ports_->passed_on) everyone = served_;
+  if (all.empty() || everyone.empty()) return result;
   sort_unique(everyone);
   std::vector<Load> loads;
   for (const auto& [n, longest] : all) loads.push_back({graph_->inputs[elements_[n].number].words, longest});
@@ -309,6 +319,7 @@ std::int64_t PortTraffic::of_readers(const Needs& needs) const {
 
 /// Each port alone: what only its PEs can load, and what they store.
 std::int64_t PortTraffic::of_ports(const Needs& needs, const std::vector<std::int64_t>& release) const {
+  if (ports_->passed_on) return 0;
   std::map<std::pair<Index, std::size_t>, std::int64_t> longest;  // by port and element
   for (const auto& [reader, own] : needs) {
     for (const auto& [n, need] : own) {

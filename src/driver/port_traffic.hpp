@@ -79,6 +79,7 @@ class PortTraffic {
     return {places_[node], ports_->onwards.empty() ? 0 : ports_->onwards[node]};
   }
   [[nodiscard]] std::int64_t latency(Index pe, std::int64_t words) const;
+  [[nodiscard]] std::int64_t least_latency(const std::vector<Index>& pes, std::int64_t words) const;
   [[nodiscard]] Pool pool_of(const std::vector<Index>& pes) const;
   [[nodiscard]] static std::int64_t least_time(std::vector<Load>& loads, const Pool& pool);
   [[nodiscard]] std::int64_t of_readers(const Needs& needs) const;
@@ -94,6 +95,7 @@ class PortTraffic {
   std::vector<std::uint32_t> places_;             // By node.
   std::vector<std::int64_t> strides_, used_;      // Of the grid; PEs that are in use along each dimension.
   std::vector<Element> elements_;                 // Those that come through ports.
+  std::vector<Index> served_;                     // PEs of the grid.
 };
 
 }  // namespace cyclotron::driver

@@ -87,7 +87,7 @@ def test_the_first_tpu_is_92_tera_operations_a_second():
 
 
 # Wormhole with all tensors in its cores.
-ON_CHIP = dataclasses.replace(machines.wormhole(), memories={})
+ON_CHIP = dataclasses.replace(machines.wormhole(), memories={}, io="everywhere")
 
 
 @pytest.mark.parametrize(("n", "k", "m"), [(2, 3, 4), (8, 3, 8), (1, 5, 1)])

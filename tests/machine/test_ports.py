@@ -132,6 +132,30 @@ def test_only_ports_load_and_store(design, io):
             assert accesses(free)[~ports].any() or run.cycles == free.cycles or io == "ports"
 
 
+@pytest.mark.parametrize("io", ["edges", "ports"])
+@pytest.mark.parametrize("kernel", [product, running])
+def test_the_mapper_feeds_and_drains(kernel, io):
+    """Its cycles are those of the program, in which only ports load and store; defaults find some, too."""
+    values = arguments(kernel)
+    ports = at_edge((4, 4)) if io == "edges" else np.arange(4)[:, None] == np.zeros(4)  # or the first row
+    memories = {} if io == "edges" else {"dram": cy.Memory(latency=7, depth=4, serves=ports)}
+    machine = cy.Machine(grid=(4, 4), io=io, memories=memories)
+    found = cy.map(kernel, *values, machine=machine, candidates=6, time_limit=None)
+    for program in (found.best, kernel.compile(*values, machine=machine)):
+        run = cy.run(program, backend="sim")
+        np.testing.assert_array_equal(next(iter(run.outputs.values())), expected(kernel, values))
+        assert not accesses(run)[~ports[: run.grid[0], : run.grid[1]]].any()
+        assert found.bound <= found[0].cycles <= run.cycles
+    assert found[0].cycles == cy.run(found.best, backend="sim").cycles
+
+
+def test_a_mapper_without_ports_says_so():
+    machine = cy.Machine(grid=(4, 4), io="ports", memories={"dram": cy.Memory(serves="3, 3")})
+    with pytest.raises(cy.CyclotronError) as refused:
+        cy.map(product, *arguments(product), machine=machine, fix=OUTPUTS_STAY, candidates=4, time_limit=None)
+    assert "memories" not in str(refused.value.help)
+
+
 @pytest.mark.parametrize("size", [3, SIZE, 8])
 def test_feeding_and_draining_take_what_the_kernel_of_the_paper_takes(size):
     """Operands move in while others compute, results down their column: n - 2 more than without an edge."""

@@ -27,6 +27,7 @@ struct Ports {
   std::vector<std::int64_t> grid{};  ///< Of the machine.
   /// Of each node a bit a dimension of the grid: what it reads is loaded in a PE of no greater coordinate. Empty: none.
   std::vector<std::uint32_t> onwards{};
+  bool passed_on = false;  ///< Elements come and go through ports of any PEs, which pass them on.
 };
 
 /// Cycles that no program goes below which runs each operator in its PE. It is the best schedule of the busiest PE alone
@@ -35,7 +36,7 @@ struct Ports {
 ///
 /// An element of an input comes through a port of a memory, at least once: it is loaded in a PE that uses it, or at an end
 /// of a line of the grid, which hands it on, where `onwards` says so to greater coordinates. A PE waits for its `depth` loads under way, a port passes one request after
-/// the other, and an element of an output leaves through the port of the PE that computes it. Where sums may rotate, nothing
+/// the other, and an element of an output leaves through the port of the PE that computes it, or any one where elements are passed on. Where sums may rotate, nothing
 /// is ordered, no operator waits for another.
 ///
 /// `pes` has `dimensions` coordinates a node, `anywhere` where one is not known: its operators hold up no PE.
