@@ -60,7 +60,7 @@ _HOMES = {
     "linalg": ["linalg"],
     "machine.link_map": ["LinkMap"],
     "machine.machine": ["Machine"],
-    "machine.memory": ["Memory"],
+    "machine.memory": ["Dram", "Memory"],
     "machine.energy": ["Energy"],
     "machine.parts": ["PE", "Chiplets", "Control", "Link", "Unit"],
     "mapper.map": ["map"],

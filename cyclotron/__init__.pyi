@@ -217,7 +217,7 @@ from cyclotron.machine import presets as machines
 from cyclotron.machine.energy import Energy
 from cyclotron.machine.link_map import LinkMap
 from cyclotron.machine.machine import Machine
-from cyclotron.machine.memory import Memory
+from cyclotron.machine.memory import Dram, Memory
 from cyclotron.machine.parts import PE, Chiplets, Control, Link, Unit
 from cyclotron.mapper.map import map
 from cyclotron.mapper.mappings import Mappings
@@ -263,6 +263,7 @@ __all__ = [
     "DeadlockError",
     "Depths",
     "Distributed",
+    "Dram",
     "Energy",
     "ExecutionError",
     "Explanation",

@@ -164,6 +164,43 @@ class Slice:
     @property
     def step(self) -> int: ...
 
+class Dram:
+    """Banks of DRAM."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __eq__(self, arg0: object, /) -> bool: ...
+    def __init__(
+        self,
+        *,
+        banks: int = 16,
+        row_bytes: int = 8192,
+        activate_cycles: int = 0,
+        precharge_cycles: int = 0,
+        open_cycles: int = 0,
+        recovery_cycles: int = 0,
+        turnaround_cycles: int = 0,
+        interval_cycles: int = 0,
+        refresh_cycles: int = 0,
+    ) -> None: ...
+    @property
+    def activate_cycles(self) -> int: ...
+    @property
+    def banks(self) -> int: ...
+    @property
+    def interval_cycles(self) -> int: ...
+    @property
+    def open_cycles(self) -> int: ...
+    @property
+    def precharge_cycles(self) -> int: ...
+    @property
+    def recovery_cycles(self) -> int: ...
+    @property
+    def refresh_cycles(self) -> int: ...
+    @property
+    def row_bytes(self) -> int: ...
+    @property
+    def turnaround_cycles(self) -> int: ...
+
 class Memory:
     """A memory outside the PEs."""
 
@@ -178,11 +215,14 @@ class Memory:
         serves: Sequence[Sequence[Slice]] = [],
         shared_by: Sequence[int] = [],
         size_bytes: int | None = None,
+        dram: Dram | None = None,
     ) -> None: ...
     @property
     def bandwidth_words_per_cycle(self) -> int: ...
     @property
     def depth(self) -> int: ...
+    @property
+    def dram(self) -> Dram | None: ...
     @property
     def latency_cycles(self) -> int: ...
     @property

@@ -44,16 +44,15 @@ def through_ports(
     if not _tensors_without_port(compiled.program, machine):
         return compiled
     found = _passed(compiled, system, schedule, machine)
-    grid = machine.grid or ()
-    if found is None and schedule is None and len(grid) == 2:  # all PEs of a row may be ports
-        row = dataclasses.replace(machine, grid=(1, *grid[1:]), memories={}, io="edges")
+    if found is None and schedule is None and machine.grid and len(machine.grid) == 2:
+        # All PEs of a row may be ports.
+        row = dataclasses.replace(machine, grid=(1, machine.grid[1]), memories={}, io="edges")
         with contextlib.suppress(CyclotronError):  # what else is refused there says less
             on_row = _core.compile(system, None, row.to_core())
             chosen = Schedule.from_core(on_row.schedule)
             forms = chosen.space_indices
-            parts = dict(zip(forms, on_row.program.grid[-len(forms) :], strict=True))
-            parts.pop("0", None)
-            chosen = chosen.fold({**parts, **dict(chosen.folds)})
+            parts = zip(forms, on_row.program.grid[-len(forms) :], strict=True)
+            chosen = chosen.fold({one: n for one, n in parts if one != "0"} | dict(chosen.folds))
             other = _core.compile(system, chosen.to_core(), machine.to_core())
             found = _passed(other, system, chosen, machine)
     if found is None:

@@ -22,13 +22,13 @@ from cyclotron.machine.parts import (
     FrozenDict,
     Link,
     code,
+    extents,
     integer,
     positive,
     unfit,
     wrong_type,
 )
 from cyclotron.support import records
-from cyclotron.support.arguments import items_of
 from cyclotron.support.files import write_file
 from cyclotron.support.tables import Records
 
@@ -170,8 +170,7 @@ class Machine:
                 wanted = f"a cy.{kind.__name__}({fields}){', or None' if optional else ''}"
                 raise wrong_type(f"machine `{field}`", value, wanted)
         object.__setattr__(self, "links", _links(self.links))
-        rank = next(map(len, self.links), self._rank)
-        object.__setattr__(self, "broadcasts", _broadcasts(self.broadcasts, rank))
+        object.__setattr__(self, "broadcasts", _broadcasts(self.broadcasts))
         for field, names in (("spread", _SPREADS), ("io", _IOS)):
             name = getattr(self, field)
             if not isinstance(name, str) or name not in names:
@@ -231,15 +230,6 @@ class Machine:
         if isinstance(self.topology, tuple):
             return tuple(one for one in self.topology if isinstance(one, LinkMap))
         return ()
-
-    @property
-    def _rank(self) -> int | None:
-        """Dimensions of the grid, where its extents or its topology tell."""
-        if self.grid is not None:
-            return len(self.grid)
-        if isinstance(self.topology, tuple):
-            return self.link_maps[0].rank if self.link_maps else len(self.topology)
-        return 1 if self.topology == "ring" else None
 
     @property
     def pe_count(self) -> int | None:
@@ -388,20 +378,12 @@ def _entries(field: str, table: object, example: str) -> Iterable[tuple[Any, Any
     return READER.mapping(f"machine `{field}`", table, f"a mapping, for example {example}").items()
 
 
-def _broadcasts(broadcasts: object, rank: int | None) -> FrozenDict:
+def _broadcasts(broadcasts: object) -> FrozenDict:
     result = {}
     for axis, link in _entries("broadcasts", broadcasts, "{1: cy.Link(latency=4)}"):
-        dimension = integer("broadcasts", axis, -MOST, MOST)
-        dimensions = rank or _MOST_DIMENSIONS
-        if not 0 <= dimension < dimensions:
-            raise unfit(
-                f"machine `broadcasts` has a network along dimension {dimension}, and the grid has "
-                f"{'at most ' if rank is None else ''}{dimensions} dimensions",
-                "give a dimension of the grid, counted from 0",
-            )
         if not isinstance(link, Link):
             raise wrong_type(f"machine `broadcasts[{axis}]`", link, "a cy.Link(...)")
-        result[dimension] = link
+        result[integer("broadcasts dimension", axis, 0, MOST)] = link
     return FrozenDict(result)
 
 
@@ -426,24 +408,11 @@ def _topology(
             raise unfit(
                 f"machine `topology` is {name!r}", f"it is one of: {', '.join(_TOPOLOGIES)}", code="CYC402"
             )
-    rank = len(grid) if grid else None
-    if each == ("ring",) and rank not in (None, 1):
-        raise unfit(
-            f"machine `grid` has {rank} dimensions, and a ring has 1",
-            'give the PEs along it, for example grid=(8,), or topology="torus"',
-        )
     if not isinstance(topology, list | tuple):
         return cast(Topology, topology)
-    for name in each:
-        if name not in ("mesh", "torus"):
-            raise unfit(
-                f"machine `topology` has {name!r} along one dimension",
-                'along each dimension it is "mesh" or "torus"',
-                code="CYC402",
-            )
-    if rank not in (None, len(each)):
+    if grid and len(each) != len(grid):
         raise unfit(
-            f"machine `topology` has {len(each)} dimensions, and the grid {rank}",
+            f"machine `topology` has {len(each)} dimensions, and the grid {len(grid)}",
             "give one for each dimension of the grid, or one for all",
         )
     return cast("Topology | tuple[Topology, ...]", each if len(set(each)) > 1 else each[0])
@@ -487,8 +456,6 @@ def _check_io(io: Io, memories: Mapping[str, Memory]) -> None:
 
 
 def _grid(grid: object) -> tuple[int, ...]:
-    extents = None if isinstance(grid, str | Mapping) else items_of(grid)
-    if extents is None:
-        raise wrong_type("machine `grid`", grid, "a tuple of integers, for example (8, 8), or None")
-    integer("grid dimensions", len(extents), 1, _MOST_DIMENSIONS)
-    return tuple(integer(f"grid[{dimension}]", extent, 1, MOST) for dimension, extent in enumerate(extents))
+    result = extents("grid", grid)
+    integer("grid dimensions", len(result), 1, _MOST_DIMENSIONS)
+    return result

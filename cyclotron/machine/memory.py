@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from cyclotron import _core
-from cyclotron.machine.parts import MOST, code, integer, unfit, wrong_type
+from cyclotron.machine.parts import MOST, code, extents, integer, unfit, wrong_type
 from cyclotron.support import records
 from cyclotron.support.arguments import items_of
 
-__all__ = ["Memory"]
+__all__ = ["Dram", "Memory"]
 
 _MOST_BYTES = 2**60
 _SLICE = re.compile(r"\s*(?:(-?\d+)|(-?\d+)?\s*:\s*(-?\d+)?(?:\s*:\s*(\d+)?)?)\s*")
@@ -33,6 +33,65 @@ def _boxes(serves: str | tuple[str, ...] | None) -> list[list[_core.Slice]]:
 def _of_boxes(boxes: list[list[_core.Slice]]) -> str | tuple[str, ...] | None:
     texts = tuple(", ".join(_text((one.first, one.last, one.step)) for one in box) for box in boxes)
     return (texts if len(texts) > 1 else texts[0]) if texts else None
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Dram:
+    """Banks of DRAM behind each port of a memory: a bank has one row open at most, which its words come from.
+
+    Tensors lie one after the other, in the order of the program, each from a new row on; rows that follow
+    each other are in banks that follow each other. A request opens the rows of its words as soon as the
+    memory has it (a LOAD once there is room for it, `Memory.depth`) and its bank may; requests pass in turn.
+    ``latency`` and ``bandwidth`` of the memory are those of an open row. `machines.dram` has the numbers of
+    real ones.
+
+    Parameters
+    ----------
+    banks : int
+        Of each port, up to 2**16.
+    row : int
+        Bytes of a row.
+    activate : int
+        Cycles from opening a row to its first words (tRCD).
+    precharge : int
+        From closing a row until its bank may open another (tRP).
+    open : int
+        That a row stays open at least (tRAS).
+    recovery : int
+        From the last word that is written until its row may close (tWR).
+    turnaround : int
+        Between words that are read and words that are written.
+    interval : int
+        From one refresh of all banks, which closes all rows, to the next (tREFI); 0: there is none.
+    refresh : int
+        That it takes (tRFC).
+
+    Raises
+    ------
+    ShapeError
+        If a number is out of range, or no row could be open between two refreshes.
+
+    Examples
+    --------
+    >>> cy.Memory(latency=14, dram=cy.Dram(banks=8, row=1024, activate=14, precharge=14, open=34)).dram.banks
+    8
+    """
+
+    banks: int = 16
+    row: int = records.field(default=8192, unit="bytes")
+    activate: int = records.field(default=0, unit="cycles")
+    precharge: int = records.field(default=0, unit="cycles")
+    open: int = records.field(default=0, unit="cycles")
+    recovery: int = records.field(default=0, unit="cycles")
+    turnaround: int = records.field(default=0, unit="cycles")
+    interval: int = records.field(default=0, unit="cycles")
+    refresh: int = records.field(default=0, unit="cycles")
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            object.__setattr__(self, name, integer(f"memory.dram.{name}", value, 0, MOST))
+
+    __repr__ = code
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -69,6 +128,8 @@ class Memory:
         ``(4, 1)``, four adjacent PEs of a column do. None: each PE has a port of its own.
     size : int, optional
         Bytes of all of it, which the tensors that its PEs load and store must fit. None: ample.
+    dram : Dram, optional
+        Its banks; None: words are always at hand. Runs take longer to simulate with it.
 
     Raises
     ------
@@ -90,20 +151,17 @@ class Memory:
         default=None, to_core=lambda blocks: blocks or (), from_core=lambda blocks: tuple(blocks) or None
     )
     size: int | None = records.field(default=None, unit="bytes")
+    dram: Dram | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.dram, Dram | None):
+            raise wrong_type("machine `memory.dram`", self.dram, "a cy.Dram(...), or None")
         for field in ("bandwidth", "latency", "depth"):
             object.__setattr__(self, field, integer(f"memory.{field}", getattr(self, field), 1, MOST))
         if self.serves is not None:
             object.__setattr__(self, "serves", _serves(self.serves))
         if self.shared_by is not None:
-            counts = None if isinstance(self.shared_by, str | Mapping) else items_of(self.shared_by)
-            if counts is None:
-                raise wrong_type(
-                    "machine `memory.shared_by`", self.shared_by, "PEs along each dimension, or None"
-                )
-            blocks = (integer(f"memory.shared_by[{d}]", n, 1, MOST) for d, n in enumerate(counts))
-            object.__setattr__(self, "shared_by", tuple(blocks))
+            object.__setattr__(self, "shared_by", extents("memory.shared_by", self.shared_by))
         if self.size is not None:
             object.__setattr__(self, "size", integer("memory.size", self.size, 1, _MOST_BYTES))
 
@@ -115,7 +173,7 @@ class Memory:
             text += f" for ({') and ('.join(_texts(self.serves))})"
         if self.shared_by is not None:
             text += f", a port for each {'×'.join(map(str, self.shared_by))}"
-        return text
+        return text + (f", {self.dram.banks} banks of DRAM" if self.dram else "")
 
 
 def _texts(serves: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -130,11 +188,9 @@ def _serves(serves: object) -> str | tuple[str, ...]:
         raise wrong_type("machine `memory.serves`", serves, _EXAMPLE) from None
     if mask.dtype == bool and mask.ndim > 0:
         texts = _runs(mask)
-    elif isinstance(serves, str):
-        texts = [serves]
     else:
-        items = None if isinstance(serves, Mapping) else items_of(serves)
-        if items is None:
+        items = (serves,) if isinstance(serves, str) else items_of(serves)
+        if items is None or isinstance(serves, Mapping):
             raise wrong_type("machine `memory.serves`", serves, _EXAMPLE)
         texts = list(items)
     if not texts:

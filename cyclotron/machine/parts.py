@@ -120,7 +120,7 @@ class Chiplets:
     link: Link = dataclasses.field(default_factory=lambda: Link(latency=8))
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", _extents("chiplets.shape", self.shape))
+        object.__setattr__(self, "shape", extents("chiplets.shape", self.shape))
         if not self.shape:
             raise unfit(
                 "machine `chiplets.shape` is empty",
@@ -246,7 +246,7 @@ class Unit:
     accumulator: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", _extents("unit.shape", self.shape))
+        object.__setattr__(self, "shape", extents("unit.shape", self.shape))
         _set_integer(self, "unit", "cycles", 1, _MOST_OF_A_PASS)
         if self.latency is not None:
             _set_integer(self, "unit", "latency", self.cycles, _MOST_OF_A_PASS)
@@ -445,7 +445,8 @@ def positive(field: str, value: object) -> float:
     return number
 
 
-def _extents(field: str, sizes: object) -> tuple[int, ...]:
+def extents(field: str, sizes: object) -> tuple[int, ...]:
+    """Return counts along dimensions, each at least 1; ShapeError as `integer`."""
     items = None if isinstance(sizes, str | Mapping) else items_of(sizes)
     if items is None:
         raise wrong_type(f"machine `{field}`", sizes, "a tuple of integers, for example (4, 4)")

@@ -11,15 +11,36 @@ Examples
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 from cyclotron.machine.link_map import LinkMap
 from cyclotron.machine.machine import Machine, Topology
-from cyclotron.machine.memory import Memory
-from cyclotron.machine.parts import MOST, PE, UNBOUNDED, Control, Link, Unit, integer, positive
+from cyclotron.machine.memory import Dram, Memory
+from cyclotron.machine.parts import MOST, PE, UNBOUNDED, Control, Link, Unit, integer, positive, unfit
 
-__all__ = ["cluster", "gemmini_16", "scale_sim", "spyre_ring", "tpu_v1", "tree", "unit", "wormhole", "wse2"]
+__all__ = [
+    "cluster",
+    "dram",
+    "gemmini_16",
+    "scale_sim",
+    "spyre_ring",
+    "tpu_v1",
+    "tree",
+    "unit",
+    "wormhole",
+    "wse2",
+]
+
+
+# Bytes a nanosecond, banks, bytes of a row; nanoseconds: tREFI, tCL, tRCD, tRP, tRAS, tWR, tWTR, tRFC.
+_DRAM = {
+    "DDR4": (19.2, 16, 8192, 7800, 13.33, 13.33, 13.33, 32.5, 15.83, 7.5, 350),
+    "GDDR6": (28.0, 16, 2048, 1900, 13.68, 14.82, 14.82, 30.21, 14.82, 6.27, 119.7),
+    "HBM2": (32.0, 16, 1024, 3900, 14, 14, 14, 34, 16, 8, 260),
+    "LPDDR4": (6.4, 8, 2048, 3904, 21.88, 18.13, 16.88, 42.5, 17.5, 10, 180),
+}
 
 
 def __dir__() -> list[str]:
@@ -311,6 +332,56 @@ def wse2(rows: int, columns: int, *, channels: int | None = 24, hosts: int = 0) 
         return machine
     lanes = (-(-rows // 25), -(-columns // hosts))
     return replace(machine, memories={"hosts": Memory(latency=1000, shared_by=lanes)})
+
+
+def dram(kind: str, clock: float, *, element_bytes: int = 4, **changes: Any) -> Memory:
+    """Return DRAM of a usual kind, one channel a port, in cycles of the machine.
+
+    Rates and times are those of DDR4-2400 of 64 bits (8 Gb, x8) and of HBM2 of 128 bits at 2 Gb/s a pin in
+    DRAMsim3's files, of LPDDR4-3200 of 16 bits in Ramulator, and of GDDR6 of 16 bits at 14 Gb/s in Ramulator
+    2. They are rounded to whole cycles such that none is too fast, and at least one element a cycle.
+
+    Parameters
+    ----------
+    kind : {"DDR4", "GDDR6", "HBM2", "LPDDR4"}
+        Of the channel.
+    clock : float
+        Cycles a second of the machine, in Hz.
+    element_bytes : int
+        Bytes of an element of the tensors.
+    **changes
+        Other fields of `Memory`: ``serves=":, 0"``, ``shared_by=(4, 1)``, ``depth=8``.
+
+    Returns
+    -------
+    Memory
+        With `Dram`.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such kind, or a number is out of range.
+
+    Notes
+    -----
+    Left out: limits on rows that open shortly after each other (tRRD, tFAW), groups of banks (tCCD_L), and
+    controllers that take requests out of turn.
+
+    Examples
+    --------
+    >>> cy.machines.dram("HBM2", 1e9).bandwidth, cy.machines.dram("DDR4", 1e9).dram.activate
+    (8, 14)
+    """
+    if kind not in _DRAM:
+        raise unfit(f"there is no DRAM {kind!r}", f"it is one of: {', '.join(_DRAM)}", code="CYC402")
+    rate, banks, row, interval, *times = _DRAM[kind]
+    cycles = positive("clock", clock) * 1e-9
+    latency, opens, closes, stays, recovers, turns, refresh = (math.ceil(one * cycles) for one in times)
+    banked = Dram(
+        int(banks), int(row), opens, closes, stays, recovers, turns, int(interval * cycles), refresh
+    )
+    bandwidth = max(1, int(rate / cycles / positive("element_bytes", element_bytes)))
+    return Memory(bandwidth, latency, dram=banked, **changes)
 
 
 def spyre_ring(cores: int = 32) -> Machine:

@@ -362,12 +362,11 @@ def _read(
         machine = Machine.from_dict(data["machine"]) if data["machine"] else None
         tiles = {tuple(one["tile"]) for one in (*data["mappings"], *data["pareto"])}
         source = Source(kernel, {tile: arguments(tile) for tile in tiles}, machine)
-        report = Report(**data["report"])
         return Mappings(
             [_candidate(one, source) for one in data["mappings"]],
             objectives=tuple(data["objectives"]),
             bound=data["bound"] + 0,
-            report=report,
+            report=Report(**data["report"]),
             tried=[(int(memory), int(cycles)) for memory, cycles in data["tried"]],
             front=[_candidate(one, source) for one in data["pareto"]],
         )

@@ -65,11 +65,17 @@ void bind_machine(py::module_& module) {
               Field("holds", &Pe::holds));
   bind_record(module, "Slice", "Coordinates as of a Python slice.", Field("first", &Slice::first),
               Field("last", &Slice::last), Field("step", &Slice::step));
+  bind_record(
+      module, "Dram", "Banks of DRAM.", Field("banks", &Dram::banks), Field("row_bytes", &Dram::row_bytes),
+      Field("activate_cycles", &Dram::activate_cycles), Field("precharge_cycles", &Dram::precharge_cycles),
+      Field("open_cycles", &Dram::open_cycles), Field("recovery_cycles", &Dram::recovery_cycles),
+      Field("turnaround_cycles", &Dram::turnaround_cycles), Field("interval_cycles", &Dram::interval_cycles),
+      Field("refresh_cycles", &Dram::refresh_cycles));
   bind_record(module, "Memory", "A memory outside the PEs.",
               Field("bandwidth_words_per_cycle", &Memory::bandwidth_words_per_cycle),
               Field("latency_cycles", &Memory::latency_cycles), Field("depth", &Memory::depth),
               Field("serves", &Memory::serves), Field("shared_by", &Memory::shared_by),
-              Field("size_bytes", &Memory::size_bytes));
+              Field("size_bytes", &Memory::size_bytes), Field("dram", &Memory::dram));
   bind_record(module, "Control", "The controller of loops whose ends depend on data.",
               Field("latency_cycles", &Control::latency_cycles), Field("hop_cycles", &Control::hop_cycles),
               Field("setup_cycles", &Control::setup_cycles), Field("pes", &Control::pes),

@@ -18,11 +18,11 @@ std::vector<std::int64_t> extents_of(const machine::Machine& machine) {
 }
 
 /// Operations of integer sets, other than those of what was tried before: as many as a whole analysis may take.
-constexpr unsigned long most_operations = 40'000'000;
+constexpr unsigned long most_operations_of_estimates = 40'000'000;
 
 schedule::Placements placements_on(const recurrence::System& system, const machine::Machine& machine,
                                    Array array) {
-  const poly::EffortBudget budget(most_operations);
+  const poly::EffortBudget budget(most_operations_of_estimates);
   if (array == Array::grid) return schedule::placements(system, extents_of(machine));
   const auto line = machine::line_of(machine);
   return line ? schedule::placements(system, line->grid) : schedule::Placements{};

@@ -107,9 +107,12 @@ void require_link_maps(const Machine& machine) {
 }
 
 void require_topology(const Machine& machine) {
-  const auto refuse = [](std::string message, std::string help) {
-    throw ShapeError(
-        {.code = "CYC401", .span = {}, .message = std::move(message), .notes = {}, .help = std::move(help)});
+  const auto refuse = [](std::string message, std::string help, std::string code = "CYC401") {
+    throw ShapeError({.code = std::move(code),
+                      .span = {},
+                      .message = std::move(message),
+                      .notes = {},
+                      .help = std::move(help)});
   };
   const auto& topology = machine.topology;
   require_range("topology dimensions", static_cast<std::int64_t>(topology.size()), 1, most_dimensions);
@@ -120,14 +123,15 @@ void require_topology(const Machine& machine) {
            "a custom topology has link maps, and no other has");
   if (custom) return require_link_maps(machine);
   if (topology.size() == 1) {
-    if (topology.front() == Topology::ring && !machine.grid.empty())
-      require_range("grid dimensions of a ring", static_cast<std::int64_t>(machine.grid.size()), 1, 1);
+    if (topology.front() == Topology::ring && machine.grid.size() > 1)
+      refuse(fmt::format("machine `grid` has {} dimensions, and a ring has 1", machine.grid.size()),
+             "give the PEs along it, for example grid=(8,), or topology=\"torus\"");
     return;
   }
   for (const auto each : topology) {
     if (each != Topology::mesh && each != Topology::torus)
-      refuse(fmt::format("machine `topology` has {} along one dimension", name(each)),
-             "along each dimension it is mesh or torus");
+      refuse(fmt::format("machine `topology` has '{}' along one dimension", name(each)),
+             "along each dimension it is \"mesh\" or \"torus\"", "CYC402");
   }
   if (!machine.grid.empty() && machine.grid.size() != topology.size()) {
     refuse(fmt::format("machine `topology` has {} dimensions, and the grid {}", topology.size(),
@@ -236,7 +240,9 @@ bool is_pipelined(const Pe& pe) {
 
 bool has_hazards(const Machine& machine) {
   const Pe& pe = machine.pe;
-  return machine.shared_links || is_pipelined(pe) || !pe.ports.empty() || pe.overlap;
+  const bool has_dram =
+      std::ranges::any_of(machine.memories, [](const auto& entry) { return entry.second.dram.has_value(); });
+  return machine.shared_links || is_pipelined(pe) || !pe.ports.empty() || pe.overlap || has_dram;
 }
 
 std::string_view name(Topology topology) {
@@ -349,8 +355,17 @@ void verify(const Machine& machine) {
   require_chiplets(machine);
   require("broadcast", machine.broadcast);
   for (const auto& [dimension, link] : machine.broadcasts) {
-    const auto most = static_cast<std::int64_t>(dimensions(machine).value_or(most_dimensions)) - 1;
-    require_range("broadcasts dimension", static_cast<std::int64_t>(dimension), 0, most);
+    const auto found = dimensions(machine);
+    if (dimension >= found.value_or(most_dimensions)) {
+      throw ShapeError(
+          {.code = "CYC401",
+           .span = {},
+           .message = fmt::format("machine `broadcasts` has a network along dimension {}, and the "
+                                  "grid has {}{} dimensions",
+                                  dimension, found ? "" : "at most ", found.value_or(most_dimensions)),
+           .notes = {},
+           .help = "give a dimension of the grid, counted from 0"});
+    }
     require(fmt::format("broadcasts[{}]", dimension), link);
   }
   require_range("pe.memory_bytes", machine.pe.memory_bytes, 1, std::int64_t{1} << 50);

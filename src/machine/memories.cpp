@@ -140,11 +140,29 @@ void require_rank(const std::string& field, std::size_t rank, std::optional<std:
          "give one entry a grid dimension");
 }
 
+void verify(const std::string& field, const Dram& dram) {
+  constexpr std::int64_t most_banks = std::int64_t{1} << 16;
+  require_range(field + ".banks", dram.banks, 1, most_banks);
+  require_range(field + ".row", dram.row_bytes, 1);
+  for (const auto& [name, value] :
+       {std::pair{".activate", dram.activate_cycles}, std::pair{".precharge", dram.precharge_cycles},
+        std::pair{".open", dram.open_cycles}, std::pair{".recovery", dram.recovery_cycles},
+        std::pair{".turnaround", dram.turnaround_cycles}, std::pair{".interval", dram.interval_cycles},
+        std::pair{".refresh", dram.refresh_cycles}})
+    require_range(field + name, value, 0);
+  const std::int64_t refresh = dram.precharge_cycles + dram.refresh_cycles + dram.activate_cycles;
+  if (dram.interval_cycles > 0 && dram.interval_cycles <= refresh)
+    refuse(fmt::format("machine `{}.interval` is {}, and to close rows, refresh and open one takes {} cycles",
+                       field, dram.interval_cycles, refresh),
+           "refresh less often, or give 0 for none");
+}
+
 void verify(const std::string& name, const Memory& memory, std::optional<std::size_t> dimensions) {
   const std::string field = field_of(name);
   require_range(field + ".bandwidth", memory.bandwidth_words_per_cycle, 1);
   require_range(field + ".latency", memory.latency_cycles, 1);
   require_range(field + ".depth", memory.depth, 1);
+  if (memory.dram) verify(field + ".dram", *memory.dram);
   if (memory.size_bytes)
     require_range(field + ".size", *memory.size_bytes, element_bytes, std::int64_t{1} << 60);
   for (const Box& box : memory.serves) {
@@ -302,6 +320,8 @@ std::string to_string(const Memories& memories) {
     if (!boxes.empty()) result += fmt::format(" for {}", fmt::join(boxes, " and "));
     if (!memory.shared_by.empty())
       result += fmt::format(", a port for each {}", fmt::join(memory.shared_by, "x"));
+    if (memory.dram)
+      result += fmt::format(", {} banks of rows of {} bytes", memory.dram->banks, memory.dram->row_bytes);
   }
   return result;
 }

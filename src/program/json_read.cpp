@@ -281,11 +281,19 @@ class Reader {
     read_fields(value, path, field("first", slice.first), field("step", slice.step),
                 field("last", slice.last));
   }
+  void read(const Json& value, const Path& path, machine::Dram& dram) {
+    read_fields(value, path, field("banks", dram.banks), field("row_bytes", dram.row_bytes),
+                field("activate_cycles", dram.activate_cycles),
+                field("precharge_cycles", dram.precharge_cycles), field("open_cycles", dram.open_cycles),
+                field("recovery_cycles", dram.recovery_cycles),
+                field("turnaround_cycles", dram.turnaround_cycles),
+                field("interval_cycles", dram.interval_cycles), field("refresh_cycles", dram.refresh_cycles));
+  }
   void read(const Json& value, const Path& path, machine::Memory& memory) {
     read_fields(value, path, field("words_per_cycle", memory.bandwidth_words_per_cycle),
                 field("latency_cycles", memory.latency_cycles), field("depth", memory.depth),
                 field("serves", memory.serves), field("shared_by", memory.shared_by),
-                field("size_bytes", memory.size_bytes));
+                field("size_bytes", memory.size_bytes), field("dram", memory.dram));
   }
   void read(const Json& value, const Path& path, machine::Machine& machine) {
     Fields fields(value, path);

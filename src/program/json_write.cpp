@@ -98,6 +98,17 @@ class Writer {
       for (const auto& slice : box) slices.push_back(write(slice));
     }
     if (memory.size_bytes) result["size_bytes"] = *memory.size_bytes;
+    if (const auto& dram = memory.dram) {
+      result["dram"] = {{"banks", dram->banks},
+                        {"row_bytes", dram->row_bytes},
+                        {"activate_cycles", dram->activate_cycles},
+                        {"precharge_cycles", dram->precharge_cycles},
+                        {"open_cycles", dram->open_cycles},
+                        {"recovery_cycles", dram->recovery_cycles},
+                        {"turnaround_cycles", dram->turnaround_cycles},
+                        {"interval_cycles", dram->interval_cycles},
+                        {"refresh_cycles", dram->refresh_cycles}};
+    }
     return result;
   }
   static OrderedJson write(const machine::Machine& machine) {

@@ -52,12 +52,12 @@ std::int64_t without_stall(const QueueTimes& times, std::int64_t response_latenc
       {.code = "CYC672",
        .span = {},
        .message = fmt::format("the least depths without a stall of `{}` are not known on this machine: who "
-                              "waits for shared links, units or ports depends on the depths",
+                              "waits for shared links, units, ports or DRAM depends on the depths",
                               program.kernel),
        .notes = {},
-       .help = "ask program.with_machine(...) of one without shared_links, latencies of units, ports and "
-               "overlap; "
-               "the least depths without deadlock are the same there, and prove() holds on both"});
+       .help = "ask program.with_machine(...) of one without shared_links, latencies of units, ports, "
+               "overlap and DRAM; the least depths without deadlock are the same there, and prove() holds on "
+               "both"});
 }
 
 }  // namespace

@@ -18,8 +18,9 @@ using simulator::ControlledRun;
 
 [[noreturn]] void no_fast_forward(const program::Program& program) {
   const bool hazards = machine::has_hazards(program.machine);
-  const std::string reason = hazards ? "its machine has shared links, pipelines, ports or units side by side"
-                                     : "tiles of several sizes share a slot or a channel";
+  const std::string reason =
+      hazards ? "its machine has shared links, pipelines, ports, units side by side or DRAM"
+              : "tiles of several sizes share a slot or a channel";
   throw ExecutionError({.code = "CYC709",
                         .span = {},
                         .message = "this program cannot be simulated with engine \"fast-forward\": " + reason,

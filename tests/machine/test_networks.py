@@ -87,7 +87,7 @@ def test_values(tmp_path):
         (
             lambda: Machine(broadcasts={-1: Link()}),
             "CYC401",
-            "along dimension -1, and the grid has at most 8 ",
+            "`broadcasts dimension` is -1, outside 0 ",
         ),
         (lambda: Machine(broadcasts={"rows": Link()}), "CYC402", "of type str"),
         (lambda: Machine(broadcasts={1: 4}), "CYC402", "cy.Link(...)"),

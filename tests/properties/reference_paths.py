@@ -78,7 +78,7 @@ class _Graph(reference_simulator._Simulation):
             port = memories.ports[number]
             latency, depth = port.machine["latency_cycles"], port.machine["depth"]
             cycles = {
-                stores: [-(-w // port.machine["words_per_cycle"]) for w in transfers[pe].words]
+                stores: [-(-len(w) // port.machine["words_per_cycle"]) for w in transfers[pe].places]
                 for stores, transfers in ((False, memories.loads), (True, memories.stores))
             }
             for m, node in enumerate(self.passes[pe, False]):

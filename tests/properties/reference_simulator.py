@@ -103,12 +103,21 @@ class _Simulation:
         self.memories.check()
         return self.statistics(list(clocks.values()))
 
-    def loads_of(self, pe: tuple[int, ...]) -> Iterator[int]:
-        """The words of each LOAD of a PE, in the order of its program."""
+    def loads_of(self, pe: tuple[int, ...]) -> Iterator[reference_memories.Places]:
+        """The elements of each LOAD of a PE, in the order of its program."""
         found = self.class_of(pe) or {"code": []}
         for step, environment in _walk(found["code"], 0, [*pe]):
             if step["do"] == "load":
-                yield math.prod(self.loaded(step, environment))
+                yield self.places(step, environment)
+
+    def places(self, step: Json, environment: list[int]) -> reference_memories.Places:
+        """The elements of a tile of a tensor: which tensor's, and the byte from which on each lies in it."""
+        tensor = self.program["tensors"][step["tensor"]]
+        first = [_value(i, environment) * tile for i, tile in zip(step["index"], tensor["tile"], strict=True)]
+        axes = map(range, first, map(sum, zip(first, self.loaded(step, environment), strict=True)))
+        numbers = np.arange(math.prod(tensor["shape"])).reshape(tensor["shape"])
+        size = np.dtype(tensor["dtype"]).itemsize
+        return [(step["tensor"], int(numbers[at]) * size) for at in itertools.product(*axes)]
 
     def class_of(self, pe: tuple[int, ...]) -> Json | None:
         classes: list[Json] = self.program["classes"]
@@ -272,7 +281,7 @@ class _Simulation:
         self.come(step, environment, pe, clock)
         while not self.memories.may_store(pe):
             yield
-        self.wait(clock, self.memories.leave(pe, clock.now, words))
+        self.wait(clock, self.memories.leave(pe, clock.now, self.places(step, environment)))
         self.hazards.begin("store", pe, clock)
         self.touched("stored", tensor, words, clock)
 

@@ -41,7 +41,20 @@ def hazardous(rng, program):
         ports=ports if rng.random() < 0.6 else {},
         overlap=rng.random() < 0.4,
     )
-    return program.with_machine(dataclasses.replace(machine, pe=pe, shared_links=rng.random() < 0.7))
+    memories = {
+        name: dataclasses.replace(one, dram=dram(rng) if rng.random() < 0.7 else None)
+        for name, one in machine.memories.items()
+    }
+    shared = rng.random() < 0.7
+    return program.with_machine(dataclasses.replace(machine, pe=pe, shared_links=shared, memories=memories))
+
+
+def dram(rng):
+    """Banks whose rows hold an element or some."""
+    times = [rng.choice((0, 1, 3, 8)) for _ in range(5)]
+    refresh = rng.choice((0, 2, 9))
+    interval = rng.choice((0, refresh + sum(times[:2]) + 1, 40, 400))
+    return cy.Dram(rng.choice((1, 2, 3, 8)), rng.choice((3, 8, 16, 64)), *times, interval, refresh)
 
 
 def simulated(program, **options):

@@ -405,8 +405,9 @@ bool Simulation<f>::access(Pe& pe, const Step& step, TileSize size) {
     return true;
   }
   Clock& clock = clocks_[pe.ordinal];
-  const auto passed = stores ? memory_.store(pe.ordinal, size.words(), clock.now)
-                             : memory_.load(pe.ordinal, size.words(), clock.now);
+  auto rows = memory_.rows(pe.ordinal, *pe.code, step, pe.variables);
+  const auto passed = stores ? memory_.store(pe.ordinal, size.words(), clock.now, std::move(rows))
+                             : memory_.load(pe.ordinal, size.words(), clock.now, std::move(rows));
   if (!passed) return false;
   if (MemoryRecord* record = memory_.last_record()) {
     record->instruction = pe.counter;

@@ -7,6 +7,7 @@
 #include <cyclotron/program/program.hpp>
 
 #include "../../engine/code.hpp"
+#include "dram_banks.hpp"
 
 namespace cyclotron::runtime::simulator {
 
@@ -30,6 +31,10 @@ class LoadCursor {
 
   /// The words of the next LOAD; nullopt after the last.
   std::optional<std::int64_t> next();
+  /// The rows of that. Requires: there was one.
+  [[nodiscard]] std::vector<RowRun> rows(const DramBanks& dram) const {
+    return dram.rows(*slice_->code, slice_->steps[counter_ - 1], variables_.data());
+  }
 
   /// Number of times that it will go on as it has since `then`: by whole iterations of a loop, which take the
   /// same steps; 0: it need not.

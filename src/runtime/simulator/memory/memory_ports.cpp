@@ -45,6 +45,7 @@ MemoryPorts::MemoryPorts(const program::Program& program, const std::vector<User
     Port& port = ports_.emplace_back();
     port.memory = &program.machine.memories.at(memory);
     port.number = static_cast<std::uint32_t>(n);
+    if (port.memory->dram) port.dram.emplace(program, *port.memory);
     port.statistics.memory = memory;
     port.statistics.pes = pes;
   }
@@ -78,7 +79,7 @@ MemoryPorts::MemoryPorts(const program::Program& program, const std::vector<User
     arbitrates_ = true;
     const Code& code = *users[client.ordinal].code;
     client.loads.cursor.emplace(slices_[code.index], coordinates_of(client.grid_index, program.grid));
-    client.loads.words = client.loads.cursor->next().value_or(0);
+    find_next_load(client.loads, ports_[client.port]);
     ask_load(n);
   }
 }
@@ -120,22 +121,34 @@ void MemoryPorts::require_size(const program::Program& program, const std::vecto
 }
 
 /// Cycle from which there is room for the next load, once that is known.
-std::int64_t MemoryPorts::load_room(Client& client, std::int64_t depth) {
+std::int64_t MemoryPorts::load_room(Client& client, const Port& port) {
   Loads& loads = client.loads;
-  while (!loads.departures.last.empty() &&
-         (loads.departures.first < loads.served - depth || loads.departures.last.front() <= loads.end))
-    loads.departures.drop();
+  const std::int64_t depth = port.memory->depth;
+  const auto binds_nobody = [&] {  // DRAM opens rows from then on
+    return loads.departures.first < loads.served - depth ||
+           (!port.dram && loads.departures.last.front() <= loads.end);
+  };
+  while (!loads.departures.last.empty() && binds_nobody()) loads.departures.drop();
   return loads.departures.at(loads.served - depth);
 }
 
-std::optional<std::int64_t> MemoryPorts::load(std::uint32_t ordinal, std::int64_t words, std::int64_t now) {
+/// Of a shared port.
+void MemoryPorts::find_next_load(Loads& loads, const Port& port) {
+  loads.words = loads.cursor->next().value_or(0);
+  if (port.dram && loads.words > 0) loads.rows = loads.cursor->rows(*port.dram);
+}
+
+std::optional<std::int64_t> MemoryPorts::load(std::uint32_t ordinal, std::int64_t words, std::int64_t now,
+                                              Rows rows) {
   const std::uint32_t number = client_of_[ordinal];
   Client& client = clients_[number];
   Port& port = ports_[client.port];
   Loads& loads = client.loads;
   if (!shared(port)) {
     loads.words = words;
-    serve_load(number, std::max(port.free, load_room(client, port.memory->depth)));
+    loads.rows = std::move(rows);
+    loads.known = load_room(client, port);
+    serve_load(number, std::max(port.free, loads.known));
   } else if (loads.arrivals.empty()) {
     CYC_CHECK(loads.asked, "a LOAD is in the slice");
     client.waits = true;
@@ -152,7 +165,8 @@ std::optional<std::int64_t> MemoryPorts::load(std::uint32_t ordinal, std::int64_
   return taken;
 }
 
-std::optional<std::int64_t> MemoryPorts::store(std::uint32_t ordinal, std::int64_t words, std::int64_t now) {
+std::optional<std::int64_t> MemoryPorts::store(std::uint32_t ordinal, std::int64_t words, std::int64_t now,
+                                               Rows rows) {
   const std::uint32_t number = client_of_[ordinal];
   Client& client = clients_[number];
   Port& port = ports_[client.port];
@@ -167,7 +181,7 @@ std::optional<std::int64_t> MemoryPorts::store(std::uint32_t ordinal, std::int64
   const std::int64_t left = std::max(now, stores.ends.at(makes_room));
   client.stalled += left - now;
   const std::uint32_t record = add_record(client, port, {.words = words, .stores = true});
-  stores.pending.push({.words = words, .left = {left, record}});
+  stores.pending.push({.words = words, .left = {left, record}, .rows = std::move(rows)});
   ++stores.left;
   if (!shared(port)) {
     serve_store(number, std::max(left, port.free));
@@ -201,7 +215,8 @@ void MemoryPorts::ask_load(std::uint32_t number) {
   Loads& loads = client.loads;
   if (loads.words == 0 || loads.served - loads.taken >= port.memory->depth) return;
   loads.asked = true;
-  loads.asked_at = std::max(loads.end, load_room(client, port.memory->depth));
+  loads.known = load_room(client, port);
+  loads.asked_at = std::max(loads.end, loads.known);
   ask(port, {.at = loads.asked_at, .client = number, .stores = false});
 }
 
@@ -223,11 +238,13 @@ std::uint32_t MemoryPorts::serve_first(Port& port) {
   return request.client;
 }
 
-std::int64_t MemoryPorts::transfer(Port& port, std::int64_t asked, std::int64_t words, bool stores) {
-  const std::int64_t start = std::max(port.free, asked);
+std::int64_t MemoryPorts::transfer(Port& port, std::int64_t start, std::int64_t known, std::int64_t words,
+                                   const Rows& rows, bool stores) {
   const std::int64_t cycles = ceil_divide(words, port.memory->bandwidth_words_per_cycle);
-  port.free = start + cycles;
-  port.statistics.busy_cycles += cycles;
+  DramBanks::Passage passage{start + cycles, cycles};
+  if (port.dram) passage = port.dram->pass(rows, known, start, stores);
+  port.free = passage.end;
+  port.statistics.busy_cycles += passage.busy;
   ++(stores ? port.statistics.stores : port.statistics.loads);
   (stores ? port.statistics.words_stored : port.statistics.words_loaded) += words;
   return port.free + port.memory->latency_cycles - 1;
@@ -238,7 +255,7 @@ void MemoryPorts::serve_load(std::uint32_t number, std::int64_t asked) {
   Port& port = ports_[client.port];
   Loads& loads = client.loads;
   const std::int64_t start = std::max(port.free, asked);
-  const std::int64_t arrival = transfer(port, asked, loads.words, false);
+  const std::int64_t arrival = transfer(port, start, loads.known, loads.words, loads.rows, false);
   loads.end = port.free;
   const MemoryRecord record{
       .words = loads.words, .asked = asked, .start = start, .end = port.free, .arrival = arrival};
@@ -246,7 +263,7 @@ void MemoryPorts::serve_load(std::uint32_t number, std::int64_t asked) {
   ++loads.served;
   loads.asked = false;
   if (!shared(port)) return;
-  loads.words = loads.cursor->next().value_or(0);
+  find_next_load(loads, port);
   ask_load(number);
 }
 
@@ -254,10 +271,10 @@ void MemoryPorts::serve_store(std::uint32_t number, std::int64_t asked) {
   Client& client = clients_[number];
   Port& port = ports_[client.port];
   Stores& stores = client.stores;
-  const auto [words, left] = stores.pending.front();
+  const auto [words, left, rows] = stores.pending.front();
   stores.pending.pop();
   const std::int64_t start = std::max(port.free, asked);
-  stores.arrival = transfer(port, asked, words, true);
+  stores.arrival = transfer(port, start, left.time, words, rows, true);
   stores.ends.last.push(port.free);
   ++stores.served;
   if (left.record < records_.size()) {

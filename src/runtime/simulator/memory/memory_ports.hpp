@@ -14,6 +14,7 @@
 #include <cyclotron/runtime/runtime.hpp>
 
 #include "../../engine/ring.hpp"
+#include "dram_banks.hpp"
 #include "load_cursor.hpp"
 
 namespace cyclotron::runtime::simulator {
@@ -22,6 +23,8 @@ class MemoryPorts {
  public:
   static constexpr std::uint32_t none = 0xffffffffU;
   static constexpr std::int64_t never = std::int64_t{1} << 62;  ///< After all times.
+
+  using Rows = std::vector<RowRun>;
 
   /// A PE of the run.
   struct User {
@@ -37,13 +40,23 @@ class MemoryPorts {
   [[nodiscard]] bool serves(std::uint32_t ordinal) const {
     return !clients_.empty() && client_of_[ordinal] != none;
   }
+  /// The rows of the tile that an instruction of a PE is about; none where its memory has no DRAM.
+  /// Requires: serves(ordinal).
+  [[nodiscard]] Rows rows(std::uint32_t ordinal, const Code& code, const Step& step,
+                          const std::int64_t* variables) const {
+    const auto& dram = ports_[clients_[client_of_[ordinal]].port].dram;
+    return dram ? dram->rows(code, step, variables) : Rows{};
+  }
   /// Tells whether requests of several agents meet at a port.
   [[nodiscard]] bool arbitrates() const { return arbitrates_; }
 
   // Each tells when a PE goes on that comes to an instruction at `now`, and nullopt where that is not known yet: the PE
   // then waits until `grant` wakes it, and tries again. Require: serves(ordinal).
-  std::optional<std::int64_t> load(std::uint32_t ordinal, std::int64_t words, std::int64_t now);
-  std::optional<std::int64_t> store(std::uint32_t ordinal, std::int64_t words, std::int64_t now);
+  // `rows`: those of the tile.
+  std::optional<std::int64_t> load(std::uint32_t ordinal, std::int64_t words, std::int64_t now,
+                                   Rows rows = {});
+  std::optional<std::int64_t> store(std::uint32_t ordinal, std::int64_t words, std::int64_t now,
+                                    Rows rows = {});
   /// At the end of the program.
   std::optional<std::int64_t> finish(std::uint32_t ordinal, std::int64_t now);
 
@@ -123,6 +136,7 @@ class MemoryPorts {
     std::int64_t free = 0;
     std::priority_queue<Request, std::vector<Request>, std::greater<>> requests{};
     MemoryPortStatistics statistics{};
+    std::optional<DramBanks> dram{};
   };
   /// A time and the record of its request.
   struct Moment {
@@ -146,6 +160,8 @@ class MemoryPorts {
   struct Loads {
     std::optional<LoadCursor> cursor{};  ///< Of a port with several agents.
     std::int64_t words = 0;              ///< Of the next request; 0: there is none.
+    Rows rows{};                         ///< Of the next request.
+    std::int64_t known = 0;              ///< From when on there was room for it.
     bool asked = false;                  ///< It waits at the port.
     std::int64_t asked_at = 0;
     std::int64_t served = 0;
@@ -159,6 +175,7 @@ class MemoryPorts {
     struct Pending {
       std::int64_t words = 0;
       Moment left{};  ///< The PE.
+      Rows rows{};
     };
     std::int64_t left = 0;  ///< Number of them.
     std::int64_t served = 0;
@@ -183,12 +200,14 @@ class MemoryPorts {
   [[nodiscard]] static std::int64_t next_time(const Port& port) {
     return port.requests.empty() ? never : std::max(port.free, port.requests.top().at);
   }
-  [[nodiscard]] static std::int64_t load_room(Client& client, std::int64_t depth);
+  [[nodiscard]] static std::int64_t load_room(Client& client, const Port& port);
   void ask(Port& port, const Request& request);
   void ask_load(std::uint32_t number);
   void ask_store(std::uint32_t number);
-  /// The port is busy from `start` on; returns when the words arrive.
-  std::int64_t transfer(Port& port, std::int64_t asked, std::int64_t words, bool stores);
+  /// The port is busy from `start` on; returns when the words arrive. The memory has had the request since `known`.
+  static std::int64_t transfer(Port& port, std::int64_t start, std::int64_t known, std::int64_t words,
+                               const Rows& rows, bool stores);
+  void find_next_load(Loads& loads, const Port& port);
   void serve_load(std::uint32_t number, std::int64_t asked);
   void serve_store(std::uint32_t number, std::int64_t asked);
   std::uint32_t serve_first(Port& port);

@@ -28,6 +28,7 @@ program::Program for_ranks(program::Program program) {
   machine::Pe& pe = machine.pe;
   machine.control.reset();
   machine.shared_links = false;
+  for (auto& [name, memory] : machine.memories) memory.dram.reset();
   pe.ports.clear();
   pe.overlap = false;
   for (auto* unit : {&pe.matrix, &pe.vector, &pe.scalar}) {

@@ -153,7 +153,7 @@ struct Machine {
 };
 
 /// Tells whether instructions wait for what others of the PE, or of other PEs, have taken: shared links, results and
-/// units of a pipeline, ports. Else a PE's time follows from its messages, its memory and its operators' cycles.
+/// units of a pipeline, ports, rows of DRAM. Else a PE's time follows from its messages, its memory and its operators' cycles.
 [[nodiscard]] bool has_hazards(const Machine& machine);
 
 /// Dimensions of the grid, where its extents, its topology, its links or its memories tell.

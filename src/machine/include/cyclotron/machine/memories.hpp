@@ -16,6 +16,20 @@ struct Slice {
   bool operator==(const Slice&) const = default;
 };
 
+/// Banks of DRAM, each with one row open at most; times in cycles. How a port uses them is told by `runtime::simulate`.
+struct Dram {
+  std::int64_t banks = 16;             ///< 1 to 2^16.
+  std::int64_t row_bytes = 8192;       ///< Of a bank, at least 1; consecutive rows are in consecutive banks.
+  std::int64_t activate_cycles = 0;    ///< From opening a row to its first words (tRCD).
+  std::int64_t precharge_cycles = 0;   ///< From closing a row until the bank may open another (tRP).
+  std::int64_t open_cycles = 0;        ///< That a row stays open at least (tRAS).
+  std::int64_t recovery_cycles = 0;    ///< From the last word written until its row may close (tWR).
+  std::int64_t turnaround_cycles = 0;  ///< Between words read and written, or written and read.
+  std::int64_t interval_cycles = 0;    ///< From one refresh to the next (tREFI); 0: none.
+  std::int64_t refresh_cycles = 0;     ///< Of a refresh (tRFC), before the next one.
+  bool operator==(const Dram&) const = default;
+};
+
 /// A memory that PEs load from and store to through ports of bounded bandwidth. How a port serves the PEs that share it
 /// is told by `runtime::simulate`.
 struct Memory {
@@ -28,6 +42,7 @@ struct Memory {
   /// The extents of the blocks of the grid whose PEs share a port; empty: each PE has its own.
   std::vector<std::int64_t> shared_by{};
   std::optional<std::int64_t> size_bytes{};  ///< Of all of it; none: ample.
+  std::optional<Dram> dram{};                ///< Behind each port; none: words are always at hand.
   bool operator==(const Memory&) const = default;
 };
 using Memories = std::map<std::string, Memory>;

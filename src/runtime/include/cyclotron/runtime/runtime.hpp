@@ -172,6 +172,14 @@ struct SimulatorOptions {
 /// A PE ends when its stores have arrived. A port transfers one request at a time, for ceil(words / words_per_cycle)
 /// cycles, the one that was asked for first; of those asked for in one cycle that of the first PE in the order of the
 /// grid, its load before its store.
+/// Where a memory has DRAM (`machine::Dram`) behind its ports, the words of a request pass run by run, each of a row: from
+/// max(the run before, when the request may pass, the row is open) on, for ceil(words of the run / words_per_cycle). A row is
+/// open `activate` after its bank opened it: max(the memory has the request, the bank may), `precharge` later where another
+/// row is open, which may close `open` after it was opened, and after its last words, `recovery` after words that were
+/// written. The memory has LOAD m from when the PE has taken LOAD m - depth, and STORE m from when it left the PE. Between
+/// words read and written pass `turnaround` cycles. Refresh m is due in cycle m * interval: before words that would pass then
+/// or later all rows close, once they may, and all banks are refreshed. Tensors lie one after the other in the order of the
+/// program, each from a new row on, in rows one after the other, of which each bank in turn has one.
 /// On a machine with control, a program with loops that end by data runs beside that of its control system
 /// (`program::control_system`), which stands next to the PE in the middle of the grid, at coordinate (extent - 1) / 2 of
 /// each dimension: PEs are `hops` from there. Where the control system's worker would have a word in cycle w, a PE has it in
