@@ -115,9 +115,12 @@ class StorageChooser {
       add({});
       if (flows.size() == 1) return candidates.front();
     } else if (!live.from_prologue) {
-      // A value that goes through several loops, such as a sum cut into panels, may still need one place only.
+      // A value that goes through several loops, such as a sum cut into panels, may still need one place only. Of those that
+      // each take the place of the one before, as the steps of a running maximum, the last may stay.
       for (auto level = *live.innermost + 1; level-- > *live.outermost;) {
         const auto inside = from(level + 1), outside = from(level);
+        if (inside.size() > 1 && places({inside, {}, flows.front()}, flows) >= small)
+          add({inside.begin(), inside.end() - 1});
         add_in_turns(inside);
         const auto steps = live.steps[level];
         const auto across = mapping_.grid.time[level];
@@ -134,8 +137,7 @@ class StorageChooser {
         if (!in_turns) candidates.push_back(copies);
       }
     }
-    // One place for each value: since dependences advance, nothing can come between its making and its uses. Of those that
-    // each take the place of the one before, as the steps of a running maximum, the last may stay.
+    // One place for each value: since dependences advance, nothing can come between its making and its uses.
     const auto all = from(0);
     const bool is_small = places({all, {}, flows.front()}, flows) < small;
     for (auto n = all.size(); !is_small && n > 2 && n + 2 > all.size(); --n) {

@@ -76,6 +76,13 @@ bool reads_inside(const Node& node, program::SlotId slot) {
   return reads(node.instruction, slot) ||
          std::ranges::any_of(node.held, [&](const Node& held) { return reads_inside(held, slot); });
 }
+bool stays_inside(const Node& node) {
+  const auto& action = node.instruction.action;
+  const bool may = std::holds_alternative<program::Load>(action) ||
+                   std::holds_alternative<program::Move>(action) ||
+                   std::holds_alternative<program::Compute>(action) || node.is_control();
+  return may && std::ranges::all_of(node.held, stays_inside);
+}
 bool writes_inside(const Node& node, program::SlotId slot) {
   return writes(node.instruction, slot) ||
          std::ranges::any_of(node.held, [&](const Node& held) { return writes_inside(held, slot); });

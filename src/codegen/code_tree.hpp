@@ -60,6 +60,9 @@ void each_reference(const program::Instruction& instruction, Read read, Write wr
   return reads_inside(node, slot) || writes_inside(node, slot);
 }
 
+/// True of a node that, with all that it holds, loads, moves and computes: no other PE sees it.
+[[nodiscard]] bool stays_inside(const Node& node);
+
 /// The slots of one element that every block writes before it reads them: what is left there nobody sees.
 [[nodiscard]] std::set<std::size_t> local_slots(const Nodes& nodes, const std::vector<program::Slot>& slots);
 

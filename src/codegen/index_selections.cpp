@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include <cyclotron/operators/operators.hpp>
 
 #include "code_tree.hpp"
 #include "interchange.hpp"
@@ -79,8 +82,8 @@ struct Term {
 
 class ClassIndexer {
  public:
-  ClassIndexer(const program::PeClass& pe_class, std::size_t dimensions)
-      : slots_(pe_class.slots), dimensions_(dimensions) {
+  ClassIndexer(const program::Program& program, const program::PeClass& pe_class)
+      : program_(program), slots_(pe_class.slots), dimensions_(program.grid.size()) {
     code_ = tree_of(pe_class.code);
     local_ = local_slots(code_, slots_);
   }
@@ -104,7 +107,7 @@ class ClassIndexer {
     }
     variables_ = variables;
     for (std::size_t at = 0; at < nodes.size(); ++at) {
-      sink(nodes[at], variables);
+      sink(nodes, at, variables);
       if (auto joined = join_rows(nodes[at], variables)) {
         nodes[at] = std::move(*joined);
         changed_ = true;
@@ -143,21 +146,107 @@ class ClassIndexer {
   }
 
   /// Takes the loop of a table's elements into those of the numbers, where it can be left out there: `for j: for i:` as
-  /// `for i: for j:`, each number with all elements.
-  void sink(Node& node, std::size_t variables) {
-    auto inner = interchanged(node, variables, local_);
-    if (!inner) return;
+  /// `for i: for j:`, each number with all elements. What fills the table then is a loop before it.
+  void sink(Nodes& nodes, std::size_t at, std::size_t variables) {
     const bool changed = changed_;
-    auto slots = slots_;
-    index(inner->held, variables + 1);
-    variables_ = variables;
-    if (depth(*inner) < depth(node)) {
-      node = std::move(*inner);
-      return;
+    const auto slots = slots_;
+    const auto kept = kept_;
+    auto parts = distributed(with_table(nodes[at], variables), variables, local_);
+    const bool fits = slots_ == slots || has_room();
+    const Node& node = parts ? parts->second : nodes[at];
+    if (auto inner = interchanged(node, variables, local_)) {
+      index(inner->held, variables + 1);
+      variables_ = variables;
+      if (depth(*inner) < depth(node) && fits) {
+        nodes[at] = std::move(*inner);
+        if (parts) nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(at), std::move(parts->first));
+        return;
+      }
     }
     changed_ = changed;
-    slots_ = std::move(slots);
+    slots_ = slots;
+    kept_ = kept;
   }
+
+  /// Elements of a table that go by, each in the same place, in slots of their own.
+  struct Kept {
+    SlotId slot;
+    std::int64_t first = 0;  ///< The value of a loop for which the first one lies there.
+  };
+
+  /// A loop that ends with one over the numbers, which has each element that it gets before in a place of its own.
+  Node with_table(const Node& node, std::size_t variable) {
+    const auto* loop = std::get_if<Loop>(&node.instruction.action);
+    if (!is_simple(loop) || node.held.size() < 2 || machine::has_banks(program_.machine.pe)) return node;
+    const auto first = least(loop->lower[0].numerator), last = most(loop->upper[0].numerator);
+    Node result = node;
+    Node& inner = result.held.back();
+    if (!first || !last || *last < *first || !std::holds_alternative<Loop>(inner.instruction.action))
+      return node;
+    for (std::size_t n = 0; n + 1 < node.held.size(); ++n) {
+      std::optional<SlotRef> element;
+      each_reference(
+          node.held[n].instruction, [](const SlotRef&) {}, [&](const SlotRef& to) { element = to; });
+      if (!element || local_.contains(element->slot.index()) || !is_scalar(element->slot) ||
+          depends_on(*element, variable) || element->wrap.modulus != 0 || !reads_inside(inner, element->slot))
+        continue;
+      const auto place = place_of(element->slot, {*first, *last}, variable);
+      replace(inner, *element, place);
+      const Node move{{Move{place, *element}, node.held[n].instruction.span}};
+      result.held.insert(result.held.end() - 1, move);
+    }
+    return result;
+  }
+
+  /// The place of the element that comes through a slot in an iteration of a loop.
+  SlotRef place_of(SlotId through, std::pair<std::int64_t, std::int64_t> values, std::size_t variable) {
+    auto found = kept_.find(through.index());
+    if (found == kept_.end() || values.first < found->second.first) {
+      slots_.push_back(slots_[through.index()]);
+      slots_.back().count = 0;
+      found = kept_.insert_or_assign(through.index(), Kept{SlotId(slots_.size() - 1), values.first}).first;
+    }
+    const auto& [slot, first] = found->second;
+    auto& count = slots_[slot.index()].count;
+    count = std::max(count, values.second - first + 1);
+    SlotRef result{slot, {}, {}};
+    result.index.coefficients.resize(variable + 1, 0);
+    result.index.coefficients[variable] = 1;
+    result.index.constant = -first;
+    return result;
+  }
+
+  static void replace(Node& node, const SlotRef& element, const SlotRef& by) {
+    if (auto* move = std::get_if<Move>(&node.instruction.action)) {
+      if (move->source == Move::Source(element)) move->source = by;
+    }
+    if (auto* compute = std::get_if<Compute>(&node.instruction.action)) {
+      std::ranges::replace(compute->operands, Operand(element), Operand(by));
+    }
+    for (auto& held : node.held) replace(held, element, by);
+  }
+
+  /// The least and the most that a form of the PE's coordinates alone may be; none of others.
+  [[nodiscard]] std::optional<std::int64_t> least(const Affine& form) const { return extreme(form, false); }
+  [[nodiscard]] std::optional<std::int64_t> most(const Affine& form) const { return extreme(form, true); }
+  [[nodiscard]] std::optional<std::int64_t> extreme(const Affine& form, bool most) const {
+    std::int64_t result = form.constant;
+    for (std::size_t v = 0; v < form.coefficients.size(); ++v) {
+      const auto factor = form.coefficients[v];
+      if (factor != 0 && v >= dimensions_) return std::nullopt;
+      if ((factor > 0) == most && factor != 0) result += factor * (program_.grid[v] - 1);
+    }
+    return result;
+  }
+
+  /// Tells whether all slots, side by side, leave a quarter of the memory of a PE to other data.
+  [[nodiscard]] bool has_room() const {
+    std::int64_t bytes = 0;
+    for (const auto& slot : slots_)
+      bytes += slot.words() * static_cast<std::int64_t>(operators::size_bytes(slot.dtype));
+    return bytes <= program_.machine.pe.memory_bytes / 4 * 3;
+  }
+
   /// Of the loops in each other.
   static std::size_t depth(const Node& node) {
     std::size_t most = 0;
@@ -230,8 +319,9 @@ class ClassIndexer {
     return true;
   }
 
-  /// The term whose comparison is at `at`.
-  [[nodiscard]] std::optional<Term> term_at(const Nodes& nodes, std::size_t at) const {
+  /// The term whose comparison is at `at`; of a value that was moved from elsewhere the one before, or as it was moved.
+  enum class Value { before, moved };
+  [[nodiscard]] std::optional<Term> term_at(const Nodes& nodes, std::size_t at, Value value) const {
     const auto* equal = std::get_if<Compute>(&nodes[at].instruction.action);
     if (equal == nullptr || equal->op != Op::equal || equal->indexed) return std::nullopt;
     const auto* number = std::get_if<SlotRef>(&equal->operands[0]);
@@ -251,7 +341,7 @@ class ClassIndexer {
     Term term{{at - 1, at, *chosen},
               *number,
               std::get<Affine>(move->source),
-              moved_from(nodes, where->operands[1], *chosen),
+              value == Value::moved ? where->operands[1] : moved_from(nodes, where->operands[1], *chosen),
               where->destination,
               {}};
     const auto* other = std::get_if<Constant>(&where->operands[2]);
@@ -395,10 +485,16 @@ class ClassIndexer {
         }))
       return std::nullopt;
     for (std::size_t at = 0; at < node.held.size(); ++at) {
-      auto term = term_at(node.held, at);
+      auto term = term_at(node.held, at, Value::before);
       if (term && term->flag && depends_on(*term->flag, variable))
         term->flag = filled_with(nodes, place, *term->flag, variable).value_or(*term->flag);
-      const bool gathers = term && is_apart(node.held, *term, variable);
+      bool gathers = term && is_apart(node.held, *term, variable);
+      // What the loop computes it may keep as a table.
+      auto kept = gathers ? std::nullopt : term_at(node.held, at, Value::moved);
+      if (kept && is_apart(node.held, *kept, variable)) {
+        term = std::move(kept);
+        gathers = true;
+      }
       if (!gathers && !(term && may_scatter(node.held, *term, variable))) continue;
       const auto& first = loop->lower[0].numerator;
       const auto& last = loop->upper[0].numerator;
@@ -542,8 +638,12 @@ class ClassIndexer {
   void widen(Nodes& nodes, std::size_t at) {
     for (bool found = true; std::exchange(found, false);) {
       for (std::size_t n = 0; n < nodes.size() && !found; ++n) {
-        const auto term = n == at ? std::nullopt : term_at(nodes, n);
-        if (!term || !(n < at ? joins_before(nodes, *term, at) : joins_after(nodes, *term, at))) continue;
+        const auto joins = [&](const std::optional<Term>& term) {
+          return term && (n < at ? joins_before(nodes, *term, at) : joins_after(nodes, *term, at));
+        };
+        auto term = n == at ? std::nullopt : term_at(nodes, n, Value::before);
+        if (n != at && !joins(term)) term = term_at(nodes, n, Value::moved);
+        if (!joins(term)) continue;
         auto joined = nodes[at];
         const std::size_t place = std::max(term->last(), at);
         std::vector<std::size_t> gone = term->nodes;
@@ -661,8 +761,10 @@ class ClassIndexer {
     return result;
   }
 
+  const program::Program& program_;
   std::vector<program::Slot> slots_;
   std::size_t dimensions_;
+  std::map<std::size_t, Kept> kept_;  ///< By the slot through which the elements come.
   Nodes code_;
   std::set<std::size_t> local_;
   std::size_t variables_ = 0;  ///< Of the block in hand.
@@ -674,7 +776,7 @@ class ClassIndexer {
 program::Program index_selections(const program::Program& program) {
   auto result = program;
   for (auto& pe_class : result.classes) {
-    ClassIndexer indexer(pe_class, program.grid.size());
+    ClassIndexer indexer(program, pe_class);
     if (auto code = indexer.run()) {
       pe_class.code = std::move(*code);
       pe_class.slots = indexer.slots();

@@ -39,8 +39,8 @@ std::optional<std::int64_t> number_among(const std::vector<program::Bound>& boun
   return result;
 }
 
-/// The nest of loops, each alone in the one around, with steps of 1 and bounds that are numbers, or also depend on the PE;
-/// none of others. Its variables begin at `first`.
+/// The nest of loops, each alone in the one around, with steps of 1 and, inside, bounds that are numbers, or also depend on
+/// the PE; none of others. Its variables begin at `first`; the extent of that is 0.
 std::optional<Nest> nest_of(const Node& node, std::size_t first) {
   Nest result;
   for (const Node* inner = &node;; inner = &inner->held.front()) {
@@ -48,7 +48,8 @@ std::optional<Nest> nest_of(const Node& node, std::size_t first) {
     if (loop == nullptr || loop->step != 1) return std::nullopt;
     const auto low = number_among(loop->lower, first), high = number_among(loop->upper, first);
     std::int64_t extent = 0;
-    if (!low || !high || __builtin_sub_overflow(*high, *low, &extent)) return std::nullopt;
+    if (inner != &node && (!low || !high || __builtin_sub_overflow(*high, *low, &extent)))
+      return std::nullopt;
     result.extents.push_back(extent);
     if (inner->held.size() == 1 && std::holds_alternative<Loop>(inner->held[0].instruction.action)) continue;
     if (std::ranges::any_of(inner->held, &Node::is_control)) return std::nullopt;
@@ -95,7 +96,48 @@ void exchange(Nodes& nodes, std::size_t variable) {
   }
 }
 
+/// Tells whether a node reads of the slot of an element, which nothing in it writes, that element alone.
+bool reads_alone(const Node& node, const SlotRef& element) {
+  bool alone = true;
+  const auto uses = [&](const SlotRef& one) {
+    alone = alone && (one.slot != element.slot || one == element);
+  };
+  each_reference(node.instruction, uses, uses);
+  const auto* compute = std::get_if<Compute>(&node.instruction.action);
+  if (compute != nullptr && compute->indexed) alone = alone && !reads(node.instruction, element.slot);
+  return alone &&
+         std::ranges::all_of(node.held, [&](const Node& held) { return reads_alone(held, element); });
+}
+
 }  // namespace
+
+std::optional<std::pair<Node, Node>> distributed(const Node& loop, std::size_t variable,
+                                                 const std::set<std::size_t>& local) {
+  if (loop.held.size() < 2 || !std::holds_alternative<Loop>(loop.held.back().instruction.action) ||
+      !std::holds_alternative<Loop>(loop.instruction.action) || !stays_inside(loop.held.back()))
+    return std::nullopt;
+  const Node& inner = loop.held.back();
+  Node first = loop, second = loop;
+  first.held.pop_back();
+  second.held = {inner};
+  for (const auto& node : first.held) {
+    if (node.is_control() || std::holds_alternative<program::Exit>(node.instruction.action))
+      return std::nullopt;
+    bool keeps = true;
+    const auto is_kept = [&](const SlotRef& one) {
+      return local.contains(one.slot.index()) || !writes_inside(inner, one.slot);
+    };
+    each_reference(
+        node.instruction, [&](const SlotRef& from) { keeps = keeps && is_kept(from); },
+        [&](const SlotRef& to) {
+          keeps = keeps && is_kept(to) &&
+                  (local.contains(to.slot.index()) || !reads_inside(inner, to.slot) ||
+                   (is_another(to, variable, {1}) && reads_alone(inner, to)));
+        });
+    if (!keeps) return std::nullopt;
+  }
+  return std::pair(std::move(first), std::move(second));
+}
 
 std::optional<Node> interchanged(const Node& loop, std::size_t variable, const std::set<std::size_t>& local) {
   if (loop.held.size() != 1) return std::nullopt;

@@ -36,15 +36,6 @@ double iterations(const Loop& loop) {
   return std::floor(extent / static_cast<double>(loop.step)) + 1;
 }
 
-/// True where nothing comes from or goes to other PEs, nor ends.
-bool stays_inside(const Node& node) {
-  using program::If, program::Load, program::Move;
-  const auto& action = node.instruction.action;
-  const bool may = std::holds_alternative<Load>(action) || std::holds_alternative<Move>(action) ||
-                   std::holds_alternative<Compute>(action) || node.is_control();
-  return may && std::ranges::all_of(node.held, stays_inside);
-}
-
 class SumSplitter {
  public:
   SumSplitter(const program::Program& program, const program::PeClass& pe_class)

@@ -67,6 +67,31 @@ Expected<Mapped, Refusal> map(dataflow::Placed placed, const machine::Machine& m
   });
 }
 
+/// True of a rule that chooses by a number with a coordinate: it looks for an element of a table.
+bool searches_along(const dataflow::Rule& rule, std::size_t dim) {
+  const auto* compute = std::get_if<dataflow::Compute>(&rule.action);
+  return compute != nullptr && rule.origin == dataflow::Origin::lower_sum &&
+         std::ranges::any_of(compute->terms, [&](const dataflow::Term& term) {
+           const auto* equal = std::get_if<dataflow::Apply>(&term);
+           if (equal == nullptr || equal->op != recurrence::Op::equal) return false;
+           const auto* number = std::get_if<dataflow::Index>(&compute->terms[equal->operands[1]]);
+           return number != nullptr && number->form.coefficients[dim] != 0;
+         });
+}
+
+/// The level of the first of the innermost loops, those within a folded PE left out, that go through tables.
+std::size_t level_of_tables(const dataflow::Placed& placed) {
+  auto level = placed.time.size() - placed.within;
+  const auto searches = [&](const std::string& name) {
+    const auto dim = std::ranges::find(placed.graph.dims, name) - placed.graph.dims.begin();
+    return std::ranges::any_of(placed.graph.rules, [&](const dataflow::Rule& rule) {
+      return searches_along(rule, static_cast<std::size_t>(dim));
+    });
+  };
+  while (level > 0 && searches(placed.time[level - 1])) --level;
+  return level;
+}
+
 /// The distributions of a step's loops, in turn.
 class DistributionSearch {
  public:
@@ -75,6 +100,10 @@ class DistributionSearch {
 
   /// The first that maps.
   std::optional<Mapped> run() {
+    // Tables come before PEs look for their elements.
+    if (const auto level = level_of_tables(placed_); level + placed_.within < placed_.time.size()) {
+      if (auto mapped = map_parts(placed_, level, dataflow::finest_parts(placed_, level))) return mapped;
+    }
     // Values that pass other PEs have steps within those of all loops.
     const std::size_t innermost = dataflow::is_routed(relays_) ? 1 : 0;
     for (auto level = placed_.time.size() + innermost; level-- > 0;) {

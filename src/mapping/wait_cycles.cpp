@@ -60,6 +60,9 @@ class LinkRoom {
     const auto depth = least_depth(machine_, hop);
     if (depth >= machine::unbounded_depth) return result;
     if (!std::ranges::all_of(wire, has_constant_delay) && is_out_of_order(wire)) return std::nullopt;
+    // Where the link holds all messages of a step of the loop around, those that it waits for are of earlier ones.
+    if (loop > 0 && most_in_step(wire, loop - 1, depth) <= depth)
+      return std::vector<Release>(wire.size(), {loop - 1, false});
     std::int64_t steps = 1;
     for (const auto& message : wire) {
       const auto most = most_steps(message, loop);

@@ -360,14 +360,14 @@ class EquationCost {
         if (!names(*table, v)) selection.moving.insert(loops[v].index);
       }
       works.push_back({operators_of_selection, loops, std::move(selection)});
-      found_.try_emplace(loops.back().index, Way{loops.back(), 1, {}, true});
+      found_.try_emplace(loops.back().index, Way{loops.back()});  // the number passes all of them
       add_ways(*table, loops);
       return;
     }
     const auto* body = std::get_if<recurrence::Apply>(&system_.at(reduce.body).node);
     const bool sums = sums_choices(reduce, loops.size() - 1);
     if (!sums && (body == nullptr || body->op != recurrence::Op::multiply)) add_operators(1, loops);
-    found_.try_emplace(loops.back().index, Way{loops.back(), 1, {}, true, true});
+    found_.try_emplace(loops.back().index, Way{loops.back(), 1, {}, !sums, true});
     add(reduce.body, scope, loops, after + 1);
   }
 
@@ -465,15 +465,27 @@ class Estimates {
     const auto is_loaded = [&](const std::string* input) {
       return input != nullptr && movement_of(schedule, *input) != nullptr;
     };
+    // Of a table in parts each PE looks in its own.
     const auto is_found = [&](const Selection& selection) {
-      return std::ranges::all_of(selection.along, [&](std::size_t n) { return parts[n] == 0; }) &&
-             (is_loaded(selection.input) ||
-              std::ranges::all_of(selection.moving, [&](std::size_t n) { return parts[n] == 0; }));
+      return is_loaded(selection.input) ||
+             std::ranges::all_of(selection.moving, [&](std::size_t n) { return parts[n] == 0; });
+    };
+    // A PE that looks for several numbers does so once it has the part that comes from another.
+    const auto comes_once = [&](const Selection& selection) {
+      return selection.input == nullptr &&
+             std::ranges::any_of(selection.moving, [&](std::size_t n) { return parts[n] < extents_[n]; });
     };
     for (const auto& work : cost_.works) {
-      const bool by_address = work.selection && is_found(*work.selection);
-      const auto [box, cycles] = load_of(work, by_address, spread);
+      const bool is_there = work.selection && is_found(*work.selection);
+      const bool comes = work.selection && !is_there && comes_once(*work.selection);
+      const auto [box, cycles] = load_of(work, is_there || comes, spread);
       loads[box] += cycles;
+      if (!comes) continue;
+      Work arrival{1, work.loops};
+      std::erase_if(arrival.loops,
+                    [&](const Loop& loop) { return work.selection->moving.contains(loop.index); });
+      const auto [there, arriving] = load_of(arrival, false, spread);
+      loads[there] += arriving;
     }
     result.fullest = most_of_one_pe({loads.begin(), loads.end()}, 0, most_comparisons);
     result.cycles = result.least = result.fullest;

@@ -23,7 +23,7 @@ from cyclotron.language.values.array import (
 )
 from cyclotron.language.values.axes import axis_of
 from cyclotron.language.values.broadcasting import box, text, whole_numbers
-from cyclotron.language.values.nodes import Constant, Element, FoldIndex, Reduce
+from cyclotron.language.values.nodes import Constant, Element, Reduce, SearchIndex
 from cyclotron.language.values.operations import apply, where
 from cyclotron.language.values.scalar_type import check_fit, nothing_of
 from cyclotron.language.values.scalars import check_numbers
@@ -133,12 +133,7 @@ def _checked(
     """The arrays, the indices from 0 on, and the axis as one too."""
     array, given = operand(arr), operand(indices)
     along = None if axis is None else axis_of(axis, array.ndim, what)
-    if not is_whole(given.dtype):
-        raise unfit(
-            f"the indices of `{what}` have dtype {given.dtype_name}",
-            "indices are integers, e.g. int64",
-            code="CYC120",
-        )
+    check_integers(given.dtype_name, what)
     sizes, own = whole_numbers(array.shape, "the array"), whole_numbers(given.shape, "the indices")
     others = [(a, b) for n, (a, b) in enumerate(zip(sizes, own, strict=False)) if n != along]
     fits = all(b in (1, a) or (a == 1 and what == "take_along_axis") for a, b in others)
@@ -154,6 +149,14 @@ def _checked(
     return array, materialized(combine("normalize_index", (wide, size))), along
 
 
+def check_integers(dtype: Any, name: str) -> None:
+    """Raise `ShapeError` (CYC120) for indices that are none."""
+    if not is_whole(dtype):
+        raise unfit(
+            f"the indices of `{name}` have dtype {dtype}", "indices are integers, e.g. int64", "CYC120"
+        )
+
+
 def _nonconforming(what: str, shape: Any, other: Any) -> ShapeError:
     return unfit(
         f"`{what}` has arrays of shapes {text(shape)} and {text(other)}",
@@ -165,10 +168,7 @@ def _nonconforming(what: str, shape: Any, other: Any) -> ShapeError:
 def _taken(array: SymbolicArray, places: SymbolicArray, along: int) -> SymbolicArray:
     """The sum of all elements along the axis, of which the others count as nothing."""
     swapped = (*array.shape[:along], 1, *array.shape[along + 1 :])
-    shape = tuple(
-        one if n == along else broadcasting.broadcast([(one,), (other,)])[0]
-        for n, (one, other) in enumerate(zip(places.shape, swapped, strict=True))
-    )
+    shape = broadcasting.broadcast([places.shape, swapped])
 
     def element_at(index: Sequence[Affine]) -> Element:
         chosen = places.at(broadcasting.along(index, places.shape))
@@ -220,7 +220,7 @@ def summed(
     counts: Sequence[Any], dtype: str, chosen: Element, term: Callable[[Sequence[Affine]], Element]
 ) -> Element:
     """The term of a place, as the sum of all terms of which the others are neutral: of floats that is -0."""
-    folds = [FoldIndex("fold", here()) for _ in counts]
+    folds = [SearchIndex("fold", here()) for _ in counts]
     index = [Affine({fold: 1}, 0) for fold in folds]
     found = apply("equal", chosen, flat_index(index, tuple(counts)))
     value = where(found, term(index), Constant(nothing_of(dtype), here()))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cyclotron.language.functions import elementwise as f
-from cyclotron.language.functions.along_axis import summed
+from cyclotron.language.functions.along_axis import check_integers, summed
 from cyclotron.language.functions.forms import at_axis, with_axes
 from cyclotron.language.functions.joining import stack
 from cyclotron.language.functions.refusals import unfit
@@ -35,7 +35,6 @@ from cyclotron.language.values.scalar_type import ScalarType, check_fit, check_s
 from cyclotron.language.values.scalars import check_numbers
 from cyclotron.language.values.source_span import here, trace_error
 from cyclotron.language.values.subscripts import is_array, is_place
-from cyclotron.support.dtypes import is_whole
 
 
 def _check_changes(array: LazyArray) -> None:
@@ -210,7 +209,7 @@ def scattered(array: View, key: Any, value: Any) -> None:
         return
     along, given = places[0], keys[places[0]]
     if len(given):
-        _check_integers(np.asarray(given).dtype, array.name)
+        check_integers(np.asarray(given).dtype, array.name)
     check_numbers(value, array.dtype_name)
     values = _as_it_is(operand(value), array)
     last = values.ndim - (array.ndim - along)
@@ -467,14 +466,6 @@ def _is_number(key: Any) -> bool:
     return not _is_data(key) and key is not None and not isinstance(key, slice)
 
 
-def _check_integers(dtype: Any, name: str) -> None:
-    """Raise `ShapeError` (CYC120) for indices that are none."""
-    if not is_whole(dtype):
-        raise unfit(
-            f"the indices of `{name}` have dtype {dtype}", "indices are integers, e.g. int64", "CYC120"
-        )
-
-
 def _normalized(index: Any, size: int, name: str) -> SymbolicArray:
     """Indices from 0 on."""
     if isinstance(index, Affine):
@@ -487,7 +478,7 @@ def _normalized(index: Any, size: int, name: str) -> SymbolicArray:
             help="keep the shape and choose by data, `cy.where(mask, x, 0)`, e.g. in `cy.sum(...)`; count"
             " with `cy.sum(mask)`",
         )
-    _check_integers(given.dtype, name)
+    check_integers(given.dtype, name)
     is_numpys = given.dtype_name == "int64" and not given.type.weak
     wide = given if is_numpys else given.astype("int64")
     return materialized(combine("normalize_index", (wide, size)))

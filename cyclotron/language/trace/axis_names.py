@@ -30,6 +30,7 @@ from cyclotron.language.values.nodes import (
     Element,
     FoldIndex,
     Reduce,
+    SearchIndex,
     Tensor,
     accesses,
     substitute_indices,
@@ -119,7 +120,7 @@ def _name_alike(trace: Trace) -> None:
     for one in dict.fromkeys(sets.values()):
         for owner in one.owners:
             beside.setdefault(owner, []).append(one)
-    for statement in sorted(trace.statements, key=lambda one: -len(one.loops)):
+    for statement in sorted(trace.statements, key=lambda one: (not _searches(one), -len(one.loops))):
         _name_indices(statement, sets, beside, written)
 
 
@@ -141,7 +142,8 @@ def _sets(trace: Trace) -> tuple[dict[Axis | Index, _Alike], set[str]]:
                 add(index, pair, own)
         for access in _accesses(statement):
             for d, form in enumerate(access.index):
-                add((access.tensor, d), access.tensor, () if all(map(_is_written, form.terms)) else own)
+                free = all(_is_written(i) or isinstance(i, SearchIndex) for i in form.terms)
+                add((access.tensor, d), access.tensor, () if free else own)
     reads = itertools.chain.from_iterable(map(_alone, trace.statements))
     for access, d, index in sorted(reads, key=lambda each: _indices(each[0]) < len(each[0].index)):
         axis = sets[access.tensor, d]
@@ -163,7 +165,8 @@ def _join_along(trace: Trace, sets: dict[Axis | Index, _Alike]) -> None:
             for access, d, index in _alone(statement):
                 axis = sets[access.tensor, d]
                 follows = isinstance(index, AxisIndex) and _is_transposed(access, statement) == transposed
-                if follows and (axis.name or not access.tensor.is_input):
+                searched = isinstance(index, SearchIndex) and transposed
+                if (follows or searched) and (axis.name or not access.tensor.is_input):
                     _join(sets[index], axis, sets)
     for statement in trace.statements:
         for axes in _summed(statement).values():
@@ -204,7 +207,7 @@ def _name_indices(
 
     for index, axes in sums.items():
         for axis in axes:
-            if not axis[0].is_input:
+            if not axis[0].is_input and not isinstance(index, SearchIndex):
                 sets[axis].name = letter(sets[axis])
                 follow(index, [sets[axis].name])
     if any(sets[index].name for index in sums):
@@ -218,6 +221,12 @@ def _name_indices(
             sets[axis].summed = sets[axis].summed or sets[index].name
     for index in (*loops, *sums):
         index.name = sets[index].name
+
+
+def _searches(statement: Statement) -> bool:
+    """Return whether a statement looks for elements of what is computed, at places that data tell."""
+    sums = _summed(statement).items()
+    return any(isinstance(i, SearchIndex) and not tensor.is_input for i, axes in sums for tensor, _ in axes)
 
 
 def _summed(statement: Statement) -> dict[Index, list[Axis]]:

@@ -135,6 +135,12 @@ class FoldIndex(Index):
     __slots__ = ()
 
 
+class SearchIndex(FoldIndex):
+    """The index over which a statement looks for the element at a place that data tell."""
+
+    __slots__ = ()
+
+
 class Element(Arithmetic):
     """An expression for one element (a scalar or a tile) of a tensor; operators build larger ones."""
 

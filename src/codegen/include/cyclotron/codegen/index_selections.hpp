@@ -9,6 +9,8 @@ namespace cyclotron::codegen {
 /// instead of all. The table lies in a slot; what else the loop does, as filling the slot, stays in it. A loop over j of
 /// `table[j] + where(number == j, value, neutral)` likewise: it adds to one element; and one of
 /// `where(number == j, value, table[j])` overwrites it, also where a flag chooses between that and `table[j]`. A loop over rows of what is changed is one instruction too.
+/// Where a loop over j holds one over numbers, and gets the element for these from another PE, or computes it, all elements
+/// are kept, if the PE's memory has room, and looked for when they are there.
 /// Requires: verify(program) but for addresses. Ensures: the same; all values as before, in every bit; messages in the
 /// same order.
 [[nodiscard]] program::Program index_selections(const program::Program& program);
