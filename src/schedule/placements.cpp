@@ -360,7 +360,7 @@ class EquationCost {
         if (!names(*table, v)) selection.moving.insert(loops[v].index);
       }
       works.push_back({operators_of_selection, loops, std::move(selection)});
-      found_.try_emplace(loops.back().index, Way{loops.back()});  // the number passes all of them
+      found_.try_emplace(loops.back().index, Way{loops.back(), 1, {}});  // the number passes all of them
       add_ways(*table, loops);
       return;
     }
