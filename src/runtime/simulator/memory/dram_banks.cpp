@@ -21,11 +21,7 @@ Address size_of(const program::Tensor& tensor) {
 }  // namespace
 
 DramBanks::DramBanks(const program::Program& program, const machine::Memory& memory)
-    : program_(&program),
-      memory_(&memory),
-      dram_(&*memory.dram),
-      banks_(static_cast<std::size_t>(dram_->banks)),
-      due_(dram_->interval_cycles) {
+    : program_(&program), memory_(&memory), dram_(&*memory.dram), due_(dram_->interval_cycles) {
   const auto row_bytes = static_cast<Address>(dram_->row_bytes);
   Address row = 0;
   for (const auto& tensor : program.tensors) {
@@ -75,22 +71,25 @@ std::vector<RowRun> DramBanks::rows(const Code& code, const Step& step, const st
   }
 }
 
-/// The cycle in which a bank opens another row.
-std::int64_t DramBanks::opened(const Bank& bank, std::int64_t known) const {
-  if (bank.row == closed) return std::max(known, bank.opens_from);
-  return std::max(known, bank.closes_from) + dram_->precharge_cycles;
+/// The bank of a row, if any row of it is open.
+const DramBanks::Bank* DramBanks::open_bank(std::uint64_t row) const {
+  const auto found = banks_.find(row % static_cast<std::uint64_t>(dram_->banks));
+  return found == banks_.end() ? nullptr : &found->second;
+}
+
+/// The cycle in which a row is opened that is not open.
+std::int64_t DramBanks::opened(std::uint64_t row, std::int64_t known) const {
+  const Bank* other = open_bank(row);
+  return other == nullptr ? std::max(known, refreshed_)
+                          : std::max(known, other->closes_from) + dram_->precharge_cycles;
 }
 
 /// Closes all rows, once they may, and refreshes all banks.
 void DramBanks::refresh() {
-  std::int64_t begin = due_;
-  bool any_open = false;
-  for (const Bank& bank : banks_) {
-    any_open = any_open || bank.row != closed;
-    begin = std::max(begin, bank.row == closed ? bank.opens_from : bank.closes_from);
-  }
-  const std::int64_t end = begin + (any_open ? dram_->precharge_cycles : 0) + dram_->refresh_cycles;
-  for (Bank& bank : banks_) bank = {.opens_from = end};
+  std::int64_t begin = std::max(due_, refreshed_);
+  for (const auto& [number, bank] : banks_) begin = std::max(begin, bank.closes_from);
+  refreshed_ = begin + (banks_.empty() ? 0 : dram_->precharge_cycles) + dram_->refresh_cycles;
+  banks_.clear();
   due_ += dram_->interval_cycles;
 }
 
@@ -101,24 +100,26 @@ DramBanks::Passage DramBanks::pass(const std::vector<RowRun>& runs, std::int64_t
   stored_ = stores;
   Passage result;
   for (const auto& [row, words] : runs) {
-    Bank& bank = bank_of(row);
+    const auto number = row % static_cast<std::uint64_t>(dram_->banks);
     const auto first_word = [&] {
-      return std::max(from,
-                      bank.row == row ? bank.columns_from : opened(bank, known) + dram_->activate_cycles);
+      const Bank* bank = open_bank(row);
+      const bool is_open = bank != nullptr && bank->row == row;
+      return std::max(from, is_open ? bank->columns_from : opened(row, known) + dram_->activate_cycles);
     };
     std::int64_t first = first_word();
     while (dram_->interval_cycles > 0 && due_ <= first) {
       refresh();
       // Those of idle banks leave nothing behind but the last.
       const std::int64_t idle = (first - due_) / dram_->interval_cycles - 1;
-      if (idle > 0 && bank.opens_from <= due_) due_ += idle * dram_->interval_cycles;
+      if (idle > 0 && refreshed_ <= due_) due_ += idle * dram_->interval_cycles;
       first = first_word();
     }
-    if (bank.row != row) {
-      const std::int64_t at = opened(bank, known);
-      bank = {
+    if (const Bank* other = open_bank(row); other == nullptr || other->row != row) {
+      const std::int64_t at = opened(row, known);
+      banks_[number] = {
           .row = row, .columns_from = at + dram_->activate_cycles, .closes_from = at + dram_->open_cycles};
     }
+    Bank& bank = banks_[number];
     const std::int64_t cycles = ceil_divide(words, memory_->bandwidth_words_per_cycle);
     free_ = from = first + cycles;
     bank.closes_from = std::max(bank.closes_from, free_ + (stores ? dram_->recovery_cycles : 0));

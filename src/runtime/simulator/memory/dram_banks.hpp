@@ -1,6 +1,7 @@
 // Banks of DRAM behind a port: rows that are opened, closed and refreshed (the rule is told by `simulate`).
 #pragma once
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include <cyclotron/machine/memories.hpp>
@@ -34,24 +35,24 @@ class DramBanks {
   Passage pass(const std::vector<RowRun>& runs, std::int64_t known, std::int64_t from, bool stores);
 
  private:
-  static constexpr std::uint64_t closed = ~std::uint64_t{0};
+  /// A bank with an open row.
   struct Bank {
-    std::uint64_t row = closed;
-    std::int64_t opens_from = 0;    ///< If it is closed.
+    std::uint64_t row = 0;
     std::int64_t columns_from = 0;  ///< First words of its row.
     std::int64_t closes_from = 0;
   };
-  [[nodiscard]] Bank& bank_of(std::uint64_t row) { return banks_[row % banks_.size()]; }
-  [[nodiscard]] std::int64_t opened(const Bank& bank, std::int64_t known) const;
+  [[nodiscard]] const Bank* open_bank(std::uint64_t row) const;
+  [[nodiscard]] std::int64_t opened(std::uint64_t row, std::int64_t known) const;
   void refresh();
 
   const program::Program* program_;
   const machine::Memory* memory_;
   const machine::Dram* dram_;
   std::vector<std::uint64_t> first_row_;  // By tensor.
-  std::vector<Bank> banks_;
-  std::int64_t free_ = 0;  // After the last word.
-  std::int64_t due_;       // The next refresh.
+  std::map<std::uint64_t, Bank> banks_;   // Those with an open row, by number.
+  std::int64_t refreshed_ = 0;            // Rows are opened from then on.
+  std::int64_t free_ = 0;                 // After the last word.
+  std::int64_t due_;                      // The next refresh.
   bool has_passed_ = false, stored_ = false;
 };
 
