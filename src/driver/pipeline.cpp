@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <cyclotron/codegen/generate.hpp>
 #include <cyclotron/codegen/hold_global_data.hpp>
 #include <cyclotron/codegen/wind.hpp>
