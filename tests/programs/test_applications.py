@@ -76,6 +76,12 @@ EXACT = {  # kernel, arguments, schedule, machine
     "FFT, two samples": (fft.fft, fft.arguments(RNG.random(2)), None, None),
     "bitonic sort": (bitonic_sort.bitonic_sort, (RNG.random(8),), None, None),
     "multigrid": (multigrid.v_cycle, (RNG.random((9, 9)), RNG.random((9, 9)), 0.125, 2), None, None),
+    "multigrid, several points a PE": (
+        multigrid.v_cycle,
+        (RNG.random((17, 17)), RNG.random((17, 17)), 0.0625, 3),
+        None,
+        cy.Machine(grid=(4, 4)),
+    ),
     "Navier-Stokes": (navier_stokes.navier_stokes, navier_stokes.problem(6, 3, 1e-3), None, None),
     "Maxwell": (maxwell.maxwell, maxwell.problem(8, 6), None, None),
     "ELL": (sparse_matvec.ell, (*ELL, VECTOR), None, None),
