@@ -149,6 +149,25 @@ def transform(x):
     return y
 
 
+def reshaped(x):
+    n, y, m = len(x), x * (1 + 0j), 1
+    while m < n:
+        halves = y.reshape(n // (2 * m), 2, m)
+        w = np.exp(-1j * np.pi * np.arange(m) / m)
+        even, odd = halves[:, 0], w * halves[:, 1]
+        y = np.stack([even + odd, even - odd], axis=1).reshape(n)
+        m *= 2
+    return y
+
+
+def copies(x):
+    y, m = np.zeros(len(x)), 1
+    while m < 4:
+        y += np.repeat(x[: len(x) // m], m) * np.ones(m * (len(x) // m))
+        m += m
+    return y
+
+
 def shifted(x):
     y = np.zeros_like(x)
     for i in range(len(x)):
@@ -178,6 +197,8 @@ def far_and_long(x):
 FUNCTIONS = [
     exchange,
     transform,
+    reshaped,
+    copies,
     shifted,
     from_far,
     far_and_long,

@@ -25,15 +25,16 @@ _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.BitXor: operator.xor,
     ast.BitAnd: operator.and_,
 }
+_SIZED = {"reshape", "zeros", "ones", "empty", "full", "arange", "repeat", "tile"}
 _FACTORS = (ast.Mult, ast.FloorDiv, ast.LShift, ast.RShift)
 
 
 def is_of_host(state: RewriteState, node: ast.While) -> bool:
     """Return whether Python runs a `while`, as it does `while n > 1: a[:n] = ...; n = n // 2` of a length.
 
-    It does also where a number that the test has grows or falls by a factor and stands in subscripts, or in
-    what names in them hold, as in `while s < n: ... x[i ^ s] ...; s *= 2`: such loops are short, and each
-    distance is a constant then.
+    It does also where such a number is a part of a shape, as in `x.reshape(n // m, m)`, and where one that
+    the test has grows or falls by a factor and stands in subscripts, or in what names in them hold, as in
+    `while s < n: ... x[i ^ s] ...; s *= 2`: such loops are short, and each distance is a constant then.
     Others, `while c < n: y[c] = ...; c += 1` too, are recorded once.
     """
     if state.indices or state.recorded or any(jumps(node.body)):
@@ -189,8 +190,8 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def _sizes(state: RewriteState, part: ast.AST, names: set[str]) -> bool:
-    """Return whether a slice or a range has one of some names as a bound."""
-    if isinstance(part, ast.Slice):
-        return bool(_names(part) & names)
-    is_range = isinstance(part, ast.Call) and state.source.meaning(part.func) is builtins.range
-    return is_range and bool(_names(part) & names)
+    """Return whether a slice or a range has one of some names as a bound, or an array as its shape."""
+    called = part.func if isinstance(part, ast.Call) else None
+    makes = called is not None and getattr(called, "attr", getattr(called, "id", "")) in _SIZED
+    is_range = called is not None and state.source.meaning(called) is builtins.range
+    return (isinstance(part, ast.Slice) or is_range or makes) and bool(_names(part) & names)
