@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -312,3 +313,46 @@ def test_bounds_that_are_assigned_in_between_are_refused() -> None:
         bound_changed.compile(some("float64", 3, 3), np.array([1, 2, 0]))
     assert refused.value.code == "CYC107"
     assert "are assigned before" in str(refused.value)
+
+
+@cy.kernel
+def products_of_rows(first, x, y):
+    z = np.zeros(len(first) - 1, x.dtype)
+    for i in range(len(first) - 1):
+        z[i] = x[first[i] : first[i + 1]] @ y[first[i] : first[i + 1]]
+    return z
+
+
+@cy.kernel
+def sums_of_products(first, x, y):
+    z = np.zeros(len(first) - 1, x.dtype)
+    for i in range(len(first) - 1):
+        a, b = first[i], first[i + 1]
+        z[i] = np.dot(x[a:b], np.abs(y[a:b])) + np.sum(y[a:b] * 2)
+    return z
+
+
+@pytest.mark.parametrize("kernel", [products_of_rows, sums_of_products], ids=["matmul", "dot"])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float64"])
+def test_products_of_vectors(kernel: cy.Kernel, dtype: str) -> None:
+    """NumPy's own rows are the oracle."""
+    random = np.random.default_rng(3)
+    first = np.concatenate([[0], np.cumsum(random.integers(0, 4, 7))])
+    x, y = (random.integers(-9, 9, first[-1]).astype(dtype) for _ in range(2))
+    rows = [slice(*pair) for pair in itertools.pairwise(first)]
+    if kernel is products_of_rows:
+        expected = [x[row] @ y[row] for row in rows]
+    else:
+        expected = [x[row] @ np.abs(y[row]) + np.sum(y[row] * 2) for row in rows]
+    equal(kernel, np.array(expected, dtype), first, x, y)
+
+
+def test_arrays_of_unknown_shape_are_no_matrices() -> None:
+    @cy.kernel
+    def f(x, y, s):
+        return x[:, : s[0]] @ y[:, : s[0]]
+
+    with pytest.raises(cy.TraceError, match="CYC107"):
+        f.compile(np.ones((2, 2)), np.ones((2, 2)), np.array([1]))
+    with pytest.raises(cy.TraceError, match="CYC107"):
+        f.reference(np.ones((2, 2)), np.ones((2, 2)), np.array([1]))

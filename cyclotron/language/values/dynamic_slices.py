@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -13,7 +13,7 @@ from cyclotron.language.values import dispatch
 from cyclotron.language.values.affine import Affine, Index, affine
 from cyclotron.language.values.array import SymbolicArray, View, combine, flat_indices, materialized, operand
 from cyclotron.language.values.broadcasting import same, text
-from cyclotron.language.values.dispatch import IN_PLACE, SIGNS, Arithmetic, PartialArray, Term
+from cyclotron.language.values.dispatch import SIGNS, Arithmetic, PartialArray, Term, in_place
 from cyclotron.language.values.nodes import Element, Tensor, accesses, same_value
 from cyclotron.language.values.numpy_functions import ELEMENTWISE, called
 from cyclotron.language.values.numpy_functions import ufunc as of_ufunc
@@ -29,6 +29,26 @@ _MASK = -1  # for the axis
 
 class OfUnknownShape:
     """A part of an array of which data tell how large it is, traced or in a plain run: it has no elements."""
+
+    @property
+    def dtype(self: Any) -> Any:
+        """The dtype."""
+        return self.whole.dtype
+
+    def __matmul__(self: Any, other: Any) -> Any:
+        if not isinstance(other, OfUnknownShape) or self.whole.ndim != 1 or other.whole.ndim != 1:
+            raise unknown_shape()
+        product = self * other
+        return product.sum().astype(product.dtype)
+
+    def __array_function__(self: Any, function: Any, _types: object, args: Any, kwargs: Any) -> Any:
+        if function is np.sum:
+            return self.sum(*args[1:], **kwargs)
+        if function is np.dot and isinstance(args[0], OfUnknownShape) and not kwargs:
+            return args[0] @ args[1]
+        if function not in ELEMENTWISE:
+            raise unknown_shape()
+        return self._called(function, args, kwargs)
 
     def __setitem__(self, key: object, value: object) -> None:
         if key is not Ellipsis or value is not self:  # which an operator in place assigned already
@@ -54,6 +74,7 @@ class OfUnknownShape:
     __len__ = __iter__ = __bool__ = __array__
 
 
+@in_place(lambda op: lambda self, value: self.changed(op, value))
 class Ragged(OfUnknownShape, PartialArray):
     """Elements of a slice whose bounds are data, or of a mask: for operators, and slices with the same ones.
 
@@ -70,13 +91,12 @@ class Ragged(OfUnknownShape, PartialArray):
         self.bounds = tuple(bounds)
         self._bound_versions = _versions(self.bounds)
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype."""
-        return self.whole.dtype
+    _called = staticmethod(called)
 
     def operate(self, op: str, *values: object) -> Ragged:
         """Apply an operator to values of which this is one; others are numbers or have such bounds."""
+        if op == "matmul":
+            raise unknown_shape()
         for value in values:
             if isinstance(value, Ragged):
                 value.check(self.bounds)
@@ -141,29 +161,11 @@ class Ragged(OfUnknownShape, PartialArray):
             raise unknown_shape()
         return known(*inputs)
 
-    def __array_function__(
-        self, function: Callable[..., Any], _types: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Any:
-        if function is np.sum:
-            return self.sum(*args[1:], **kwargs)
-        if function not in ELEMENTWISE:
-            raise unknown_shape()
-        return called(function, args, kwargs)
-
     def check(self, bounds: Sequence[Bound]) -> None:
         """Raise `TraceError` (CYC107) where the bounds are other ones, or were assigned since."""
         check_together(self.bounds, bounds)
         if _versions(self.bounds) != self._bound_versions:
             raise _unlike("the bounds of a slice, or a mask, are assigned before what it read is used")
-
-
-def _in_place(op: str) -> Callable[[Ragged, object], Ragged]:
-    return lambda self, value: self.changed(op, value)
-
-
-for _op, _method in IN_PLACE.items():
-    if _op != "matmul":
-        setattr(Ragged, _method, _in_place(_op))
 
 
 def unassignable() -> TraceError:

@@ -23,7 +23,6 @@ from cyclotron.language.values.dynamic_slices import (
     unknown_shape,
     without_bounds,
 )
-from cyclotron.language.values.numpy_functions import ELEMENTWISE
 from cyclotron.language.values.subscripts import has_bounds_of_data
 from cyclotron.support.errors import TraceError
 
@@ -157,12 +156,6 @@ class ReferenceRagged(OfUnknownShape, NDArrayOperatorsMixin):
         self.whole = whole
         self.bounds = tuple(bounds)
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype."""
-        dtype: np.dtype[Any] = self.whole.dtype
-        return dtype
-
     def astype(self, dtype: Any) -> ReferenceRagged:
         """A copy in another dtype."""
         return self._apply(lambda one: one.astype(dtype), self)
@@ -171,15 +164,8 @@ class ReferenceRagged(OfUnknownShape, NDArrayOperatorsMixin):
         """A copy."""
         return ReferenceRagged(self.whole.copy(), self.bounds)
 
-    @property
-    def real(self) -> ReferenceRagged:
-        """The real parts."""
-        return self._apply(np.real, self)
-
-    @property
-    def imag(self) -> ReferenceRagged:
-        """The imaginary parts."""
-        return self._apply(np.imag, self)
+    real = property(lambda self: self._apply(np.real, self), doc="The real parts.")
+    imag = property(lambda self: self._apply(np.imag, self), doc="The imaginary parts.")
 
     def conj(self) -> ReferenceRagged:
         """The complex conjugates."""
@@ -230,15 +216,8 @@ class ReferenceRagged(OfUnknownShape, NDArrayOperatorsMixin):
         function = operator.pow if ufunc is np.power else ufunc  # which has powers that are exact
         return self._changed(ufunc, inputs[1]) if in_place else self._apply(function, *inputs)
 
-    def __array_function__(
-        self, function: Callable[..., Any], _types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Any:
-        if function is np.sum:
-            return self.sum(*args[1:], **kwargs)
-        if function not in ELEMENTWISE:
-            raise unknown_shape()
-        names = list(kwargs)
-        count = len(args)
+    def _called(self, function: Callable[..., Any], args: Any, kwargs: Any) -> ReferenceRagged:
+        names, count = list(kwargs), len(args)
 
         def call(*values: Any) -> Any:
             return function(*values[:count], **dict(zip(names, values[count:], strict=True)))
