@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import test_control_system as systems
 import test_mutants_of_roles as roles
+from control_kernels import halved
 
 import cyclotron as cy
 
@@ -262,15 +263,6 @@ def test_executives_beside_memories_and_chips(name, backend):
 
 def test_lines_that_wind_have_an_executive():
     """MA-008: in a row of its own after those of the line, whose PE in the middle it is nearest to."""
-
-    @cy.kernel
-    def halved(x, least, steps):
-        for _ in range(steps):
-            x = x / 2
-            if cy.sum(x) < least:
-                break
-        return x
-
     x, cycles = np.arange(14.0), []
     right = halved.reference(x, 0.5, 30)
     for has_data in (True, False):
