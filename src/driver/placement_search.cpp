@@ -601,7 +601,7 @@ void PlacementSearch::try_swapped() {
 }
 
 void PlacementSearch::try_turned() {
-  const poly::EffortLimit limit(most_operations);
+  const poly::EffortLimit limit(most_operations_again);
   const auto& first = choices_[best_first(choices_).front()];
   const auto least = (first.placement.in_turn ? far_faster : far_slower) * first.placement.cycles;
   if (cost_ >= costly_kernel || first.routed || !(first.placement.in_turn || first.placement.is_folded) ||
@@ -673,7 +673,8 @@ bool PlacementSearch::try_long() {
                           : gain >= hopeless                       ? most_operations_of_very_long
                           : on_one_pe || gain >= many_times        ? most_operations_of_long
                                                                    : most_operations_again;
-  if (gain <= worth || (best->routed && (operations <= most_operations_of_routes || gain < many_times)))
+  if (gain <= worth ||
+      (best->routed && (operations <= most_operations_of_routes || (gain < many_times && !on_one_pe))))
     return false;
   const poly::EffortBudget budget(operations);
   const Lacked lacked{best->placement, best->routed};  // others are added
