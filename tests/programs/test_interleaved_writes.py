@@ -227,11 +227,11 @@ def outer_of_halves_and_all(u, v):
     return cy.einsum("i,j->ij", u, u) + u + u[0]
 
 
-def test_one_pe_where_no_other_default_compiles() -> None:
+def test_defaults_are_wide_where_values_come_from_far_in_many_ways() -> None:
     u, v = np.arange(1.0, 11), np.arange(1.0, 6)
     expected = by_numpy(outer_of_halves_and_all, u.copy(), v)
-    with pytest.warns(cy.PerformanceWarning, match="runs on 1 PE"):
-        program = outer_of_halves_and_all.compile(u, v)
+    program = outer_of_halves_and_all.compile(u, v)
+    assert max(program.grid) == 10
     for backend in BACKENDS:
         np.testing.assert_array_equal(cy.run(program, backend=backend).output, expected)
 
