@@ -25,9 +25,9 @@ Duty duty_of(const PeClass& pe_class, const Action& action) {
                    return sums ? Duty::reduction : Duty::worker;
                  },
                  [&](const Move& move) {
+                   if (std::holds_alternative<SlotRef>(move.source)) return Duty::relay;
                    const bool is_flag = pe_class.slots[move.destination.slot.index()].dtype == DType::boolean;
-                   return is_flag || std::holds_alternative<SlotRef>(move.source) ? Duty::relay
-                                                                                  : Duty::worker;
+                   return is_flag ? Duty::relay : Duty::worker;
                  },
                  [](const Loop&) { return Duty::relay; }, [](const If&) { return Duty::relay; },
                  [](const End&) { return Duty::relay; }, [](const Send&) { return Duty::relay; },
