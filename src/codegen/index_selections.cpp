@@ -489,7 +489,7 @@ class ClassIndexer {
       if (term && term->flag && depends_on(*term->flag, variable))
         term->flag = filled_with(nodes, place, *term->flag, variable).value_or(*term->flag);
       bool gathers = term && is_apart(node.held, *term, variable);
-      // What the loop computes it may keep as a table.
+      // A loop may keep as a table the elements that it computes.
       auto kept = gathers ? std::nullopt : term_at(node.held, at, Value::moved);
       if (kept && is_apart(node.held, *kept, variable)) {
         term = std::move(kept);

@@ -68,6 +68,25 @@ def leapfrog(E, H):
 
 
 @cy.kernel
+def leapfrog_with_source(E, H):
+    for t in range(20):
+        H += 0.5 * (E[1:] - E[:-1])
+        E[1:-1] += 0.5 * (H[1:] - H[:-1])
+        E[30] += np.exp(-(((t - 8) / 4.0) ** 2))
+    return E
+
+
+@cy.kernel
+def fourier(x, w):
+    n, half, m = len(x), len(x) // 2, 1
+    while m < n:
+        a, b = x[:half].reshape(half // m, m), x[half:].reshape(half // m, m)
+        x = np.stack([a + b, (a - b) * w[:half:m][:, None]], axis=1).reshape(n)
+        m = m * 2
+    return x
+
+
+@cy.kernel
 def tridiagonal(a, b, c, D):
     n = D.shape[0]
     cp = cy.zeros(n)
@@ -171,6 +190,14 @@ def lengths(a, b):
     return D
 
 
+def leapt_from_source(E, H):
+    for t in range(20):
+        H = H + 0.5 * np.diff(E)
+        E = E + 0.5 * np.diff(H, prepend=H[0], append=H[-1])
+        E[30] += np.exp(-(((t - 8) / 4.0) ** 2))
+    return E
+
+
 def leapt(E, H):
     E, H = E.copy(), H.copy()
     for _ in range(15):
@@ -229,6 +256,18 @@ CASES: dict[str, tuple[Any, tuple[Any, ...], Callable[..., Any], cy.Schedule]] =
     "alternating sweeps": (alternating_sweeps, (uniform(16, 16),), swept, ON_COLUMNS),
     "common": (longest_common_subsequence, (letters(24), letters(20)), lengths, ON_COLUMNS),
     "leapfrog": (leapfrog, (uniform(120), np.zeros(120)), leapt, MIRRORED),
+    "leapfrog with a source": (
+        leapfrog_with_source,
+        (np.zeros(100), np.zeros(99)),
+        leapt_from_source,
+        MIRRORED,
+    ),
+    "Fourier transform": (
+        fourier,
+        (uniform(64) + 1j * uniform(64), np.exp(-2j * np.pi * np.arange(32) / 64)),
+        lambda x, _: np.fft.fft(x),
+        cy.Schedule().space("i", "j"),
+    ),
     "tridiagonal": (
         tridiagonal,
         (uniform(32), uniform(32) + 4, uniform(32), uniform(32, 32)),

@@ -35,9 +35,10 @@ struct Ports {
 /// Carlier 1982). Releases and ways to the end are longest paths, with the way of each value between PEs.
 ///
 /// An element of an input comes through a port of a memory, at least once: it is loaded in a PE that uses it, or at an end
-/// of a line of the grid, which hands it on, where `onwards` says so to greater coordinates. A PE waits for its `depth` loads under way, a port passes one request after
-/// the other, and an element of an output leaves through the port of the PE that computes it, or any one where elements are passed on. Where sums may rotate, nothing
-/// is ordered, no operator waits for another.
+/// of a line of the grid, which hands it on, where `onwards` says so to greater coordinates. A PE waits for its `depth`
+/// loads under way, a port passes one request after the other, and an element of an output leaves through the port of the
+/// PE that computes it, or any one where elements are passed on. Where sums may rotate, nothing is ordered, no operator
+/// waits for another.
 ///
 /// `pes` has `dimensions` coordinates a node, `anywhere` where one is not known: its operators hold up no PE.
 [[nodiscard]] std::int64_t least_time(const recurrence::OperationGraph& graph,
