@@ -57,6 +57,20 @@ void softmax(const double *restrict A, double *restrict Y, int n) {
     for (int j = 0; j < n; j++) Y[i * n + j] /= total;
   }
 }
+void normalize(const double *restrict A, double *restrict Y, int n) {
+  for (int i = 0; i < n; i++) {
+    double mean = 0, variance = 0;
+    for (int j = 0; j < n; j++) mean += A[i * n + j];
+    mean /= n;
+    for (int j = 0; j < n; j++) variance += (A[i * n + j] - mean) * (A[i * n + j] - mean);
+    const double deviation = sqrt(variance / n + 1e-5);
+    for (int j = 0; j < n; j++) Y[i * n + j] = (A[i * n + j] - mean) / deviation;
+  }
+}
+void averages(const double *restrict x, double *restrict y, int n) {
+  for (int i = 0; i < n; i++) y[i] = x[i];
+  for (int i = n; i < n * n; i++) y[i] = 0.9 * y[i - n] + 0.1 * x[i];
+}
 void options(const double *restrict S, const double *restrict K, const double *restrict t, double *restrict C,
              double r, double v, int n) {
   for (int i = 0; i < n; i++) {
@@ -239,6 +253,22 @@ def softmax(A):
 
 
 @cy.kernel
+def normalize(A):
+    mean = A.mean(axis=1, keepdims=True)
+    variance = ((A - mean) ** 2).mean(axis=1, keepdims=True)
+    return (A - mean) / cy.sqrt(variance + 1e-5)
+
+
+@cy.kernel
+def averages(x):
+    y = cy.empty_like(x)
+    y[0] = x[0]
+    for i in range(1, x.shape[0]):
+        y[i] = 0.9 * y[i - 1] + 0.1 * x[i]
+    return y
+
+
+@cy.kernel
 def options(S, K, t, r, v):
     C = cy.empty_like(S)
     for i in range(S.shape[0]):
@@ -365,6 +395,8 @@ def cases(loops: ctypes.CDLL, quick: bool) -> dict[str, Case]:
         "of arrays": (gram_schmidt_of_arrays, (A,), lambda: np.linalg.qr(A)),
         "Gauss-Jordan": (gauss_jordan, (A,), lambda: np.linalg.inv(A)),
         "softmax": (softmax, (A,), in_c(loops.softmax, A, None, n, like=A)),
+        "layer norm": (normalize, (A,), in_c(loops.normalize, A, None, n, like=A)),
+        "moving averages": (averages, (A,), in_c(loops.averages, A, None, n, like=A)),
         "Black-Scholes": (
             options,
             (S, K, t, r, v),

@@ -22,6 +22,7 @@ BOUND_PE_MICROSECONDS, BOUND_PE_BYTES = 1.0, 256.0
 BOUND_FLATNESS = 2.0  # times as long for any number of steps as for any other
 BOUND_FUNCTIONAL = 50e6  # channel operations a second with float32 numbers, on one core
 BOUND_TWO_CORES = 1.6  # times as fast as on one
+BOUND_EXCHANGES = 300e6  # channel operations a second with float64 numbers, of stencils and scans
 
 
 def program(side: int, steps: int, depth: int, dtype: str = "float64") -> cy.Program:
@@ -80,6 +81,46 @@ def functional(quick: bool) -> dict[str, Any]:
             f"{rate / BOUND_FUNCTIONAL:.2f} of the bound; two threads {gain:.2f} times as fast, "
             f"{gain / BOUND_TWO_CORES:.2f} of the bound"
         )
+    return figures
+
+
+@cy.kernel
+def heat(u: Any, steps: int) -> Any:
+    for _ in range(steps):
+        new = u.copy()
+        new[1:-1, 1:-1] = (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]) / 4
+        u = new
+    return u
+
+
+def exchanges(quick: bool) -> dict[str, Any]:
+    """Messages to and fro: heat on a PE an element and on blocks with numbers, tori without."""
+    figures = {}
+    plane = cy.Schedule().space("i", "j")
+    side, steps = (18, 10) if quick else (66, 1000)
+    stencils = {
+        f"heat {side}^2": (side, steps, {"schedule": plane}),
+        f"heat {8 * side}^2 on {side}^2": (8 * side, steps // 10, {"schedule": plane.fold(i=side, j=side)}),
+    }
+    for name, (size, count, options_) in stencils.items():
+        u = np.random.default_rng(0).random((size, size))
+        compiled = heat.compile(u, count, **options_)
+
+        def timed(compiled: cy.Program = compiled) -> cy.Result:
+            return cy.run(compiled, backend="sim", event_limit=0)
+
+        rate = operations(timed()) / medians(1 if quick else 3, one=lambda: timed().seconds)["one"]
+        figures[name] = {"operations_per_second": rate}
+        share = rate / BOUND_EXCHANGES
+        print(f"functional, {name}: {rate / 1e6:.0f} M channel operations/s, {share:.2f} of the bound")
+    for side in (24,) if quick else (237, 948):
+        sides = [cy.spec((side, side))] * 2
+        compiled = matmul.compile(*sides, schedule=cy.schedules.cannon(matmul))
+        result = run(compiled, "auto")
+        assert result.cycles == side
+        rate = operations(result) / result.seconds
+        figures[f"cannon {side}^2"] = {"seconds": result.seconds, "operations_per_second": rate}
+        print(f"Cannon, {side}x{side} PEs: {result.seconds:.2f} s, {rate / 1e6:.0f} M channel operations/s")
     return figures
 
 
@@ -203,7 +244,7 @@ def determinism(quick: bool) -> dict[str, int]:
 
 def main() -> None:
     arguments = options(__doc__)
-    parts = (general, functional, start_up, memory, wafer, flatness, full_rate, determinism)
+    parts = (general, functional, exchanges, start_up, memory, wafer, flatness, full_rate, determinism)
     write(arguments.json, {part.__name__: part(arguments.quick) for part in parts})
 
 

@@ -38,7 +38,7 @@ from cyclotron.explore.sweep import sweep
 from cyclotron.explore.sweep_table import Sweep
 from cyclotron.explore.systolic import SystolicArrays, systolic_arrays
 from cyclotron.graph.graph import Graph
-from cyclotron.interop.network import Network
+from cyclotron.interop.network import NeuralNetwork
 from cyclotron.interop.onnx import from_onnx
 from cyclotron.interop.timeloop import from_timeloop
 from cyclotron.interop.torch import from_torch
@@ -218,6 +218,7 @@ from cyclotron.machine.energy import Energy
 from cyclotron.machine.link_map import LinkMap
 from cyclotron.machine.machine import Machine
 from cyclotron.machine.memory import Dram, Memory
+from cyclotron.machine.network import Network, Traffic
 from cyclotron.machine.parts import PE, Chiplets, Control, Link, Unit
 from cyclotron.mapper.map import map
 from cyclotron.mapper.mappings import Mappings
@@ -279,6 +280,7 @@ __all__ = [
     "Mappings",
     "Memory",
     "Network",
+    "NeuralNetwork",
     "PeClass",
     "PerformanceWarning",
     "Prediction",
@@ -296,6 +298,7 @@ __all__ = [
     "Sweep",
     "SystolicArrays",
     "TraceError",
+    "Traffic",
     "Unit",
     "abs",
     "absolute",

@@ -309,6 +309,43 @@ class Machine:
     @property
     def topology(self) -> list[str]: ...
 
+class Network:
+    """Routers between the nodes of a grid."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __eq__(self, arg0: object, /) -> bool: ...
+    def __init__(
+        self,
+        *,
+        topology: str = "mesh",
+        shape: Sequence[int] = [8, 8],
+        routing: str = "xy",
+        switching: str = "wormhole",
+        router_latency_cycles: int = 3,
+        link_latency_cycles: int = 1,
+        credit_latency_cycles: int = 1,
+        virtual_channels: int = 2,
+        depth: int = 8,
+    ) -> None: ...
+    @property
+    def credit_latency_cycles(self) -> int: ...
+    @property
+    def depth(self) -> int: ...
+    @property
+    def link_latency_cycles(self) -> int: ...
+    @property
+    def router_latency_cycles(self) -> int: ...
+    @property
+    def routing(self) -> str: ...
+    @property
+    def shape(self) -> list[int]: ...
+    @property
+    def switching(self) -> str: ...
+    @property
+    def topology(self) -> str: ...
+    @property
+    def virtual_channels(self) -> int: ...
+
 class System:
     """A system of recurrence equations."""
 
@@ -747,6 +784,34 @@ class Counters:
     def words_stored(self) -> NDArray[numpy.int64]:
         """Elements that STOREs wrote."""
 
+class Traffic:
+    """Packets of one size that nodes send at random."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __eq__(self, arg0: object, /) -> bool: ...
+    def __init__(
+        self,
+        *,
+        pattern: str = "uniform",
+        packet_flits: int = 1,
+        hotspot: float = 0.1,
+        seed: int = 0,
+        warmup_cycles: int = 1000,
+        measured_cycles: int = 10000,
+    ) -> None: ...
+    @property
+    def hotspot(self) -> float: ...
+    @property
+    def measured_cycles(self) -> int: ...
+    @property
+    def packet_flits(self) -> int: ...
+    @property
+    def pattern(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def warmup_cycles(self) -> int: ...
+
 def blas_version() -> str:
     """The BLAS and how it was configured."""
 
@@ -778,6 +843,15 @@ def equations_to_lower(system: System, kernel: System) -> System | None:
 def fetch_cycles(program: Program, tensor: int, *, progress: Callable[[float], bool] | None = None) -> int:
     """Simulate the STOREs of a resident output alone."""
 
+def first_pe(
+    program: Program,
+    *,
+    pe_class: int | None,
+    inside: Sequence[Sequence[Slice]],
+    outside: Sequence[Sequence[Slice]],
+) -> list[int] | None:
+    """Return the first PE of a class, or of all if it is None, in one of some boxes and in none of others."""
+
 def has_gap(
     variables: int, region: Sequence[Sequence[tuple[tuple[Sequence[int], int], str | int]]], variable: int
 ) -> bool:
@@ -797,6 +871,18 @@ def isl_version() -> str:
 
 def least_depths(program: Program, limit: int) -> dict[str, Any]:
     """The least depths of each channel, without deadlock and without a stall."""
+
+def machine_text(machine: Machine) -> str:
+    """The machine in one line."""
+
+def network_deliver(network: Network, packets: Annotated[ArrayLike, numpy.int64]) -> NDArray[numpy.int64]:
+    """Cycles from which on packets are there: rows of cycle, source, destination, flits."""
+
+def network_saturation(network: Network, traffic: Traffic) -> float:
+    """The highest rate at which latencies are at most three times those without load."""
+
+def network_traffic(network: Network, traffic: Traffic, rates: Sequence[float]) -> list[dict[str, Any]]:
+    """Measures of a network under traffic at each rate."""
 
 def operation_graph(system: System, machine: Machine, *, most: int) -> OperationGraph | None:
     """The operators of a system point by point; None where there are more points than that."""
@@ -862,6 +948,9 @@ def run_local(
     arithmetic raised, as NumPy numbers them.
     """
 
+def schedule_text(schedule: Schedule) -> str:
+    """The schedule in one line."""
+
 def schedule_tree(system: System) -> tuple[str, str]:
     """isl's schedule tree of the statements, and the C code of its nest."""
 
@@ -900,6 +989,9 @@ def vector_order(system: System, sums: Set[str]) -> list[str]:
 
 def verify_machine(machine: Machine) -> None:
     """Raise ShapeError where programs cannot be compiled for the machine."""
+
+def verify_network(network: Network) -> None:
+    """Raise ShapeError where there cannot be such a network."""
 
 ANYWHERE: int = -9223372036854775808
 COMPILE_PROOF_LIMIT: int = 20000

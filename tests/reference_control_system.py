@@ -195,6 +195,17 @@ class ControlSystem:
             for kind, words in enumerate(shares):
                 for word in words:
                     yield from pe.send(f"in {kind}", [self.queue(f"in {kind}", number, hops)], word)
+            for kind in (0, 1):  # its router turns to the next one, and the merge PE's to the other side
+                yield from pe.send(f"in {kind}", [self.queue(f"in {kind}", number, hops)], "turn")
+            side = [n for n, at in enumerate(self.places) if (at < 0) == (self.places[number] < 0)]
+            side = [n for n in side if any(self.share(which, n))]
+            if number < max(side):
+                yield from pe.receive(
+                    self.queue("reset", number, abs(self.places[max(side)] - self.places[number]))
+                )
+            else:
+                inner = [self.queue("reset", n, abs(self.places[number] - self.places[n])) for n in side[:-1]]
+                yield from pe.send("reset", inner, "reset")
 
         def decide(_: bool) -> Iterator[Any]:
             yield from pe.receive(self.queue("goes on", number, abs(self.places[number])))
@@ -209,6 +220,10 @@ class ControlSystem:
                     for _ in words:
                         yield from pe.receive(self.queue(f"in {kind}", n, abs(at + 1)))
                         yield from pe.send(f"out {kind}", [self.queue(f"out {kind}")], pe.value)
+                if any(self.share(number, n)):
+                    for kind in (0, 1):
+                        yield from pe.receive(self.queue(f"in {kind}", n, abs(at + 1)))
+                        assert pe.value == "turn"
 
         def decide(_: bool) -> Iterator[Any]:
             yield from pe.receive(self.queue("goes on", -1))

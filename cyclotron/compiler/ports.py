@@ -8,14 +8,13 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from cyclotron import _core
 from cyclotron.compiler.generators import decoded
 from cyclotron.machine.machine import Machine
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.errors import NO_SPAN, CapacityError, CyclotronError, PerformanceWarning, Span
+
+_Box = list[_core.Slice]  # of each grid dimension, or of the first ones
 
 _FEW_OPERATIONS, _OPERATIONS = 2_000_000, 20_000_000  # of integer sets, for each side: about 0.2 s, or 2
 
@@ -105,7 +104,12 @@ def _passed(
 def _sides(program: _core.Program, machine: Machine, space: tuple[str, ...]) -> list[tuple[bool, str]]:
     """The sides of the grid, by its far ends and indices: those of ports alone, where there are any."""
     sides, ports = list(itertools.product((False, True), space)), _ports(program, machine)
-    return [one for one in sides if ports.take(-int(one[0]), axis=space.index(one[1])).all()] or sides
+
+    def has(last: bool, index: str) -> bool:
+        side = _across(space.index(index), -int(last))
+        return _core.first_pe(program, pe_class=None, inside=[side], outside=ports) is None
+
+    return [one for one in sides if has(*one)] or sides
 
 
 def check_ports(program: _core.Program, machine: Machine) -> None:
@@ -129,7 +133,7 @@ def check_ports(program: _core.Program, machine: Machine) -> None:
             else f"is not at the edge of the {grid} PEs"
         )
         raise CapacityError(
-            f"PE {pe} {does}s `{name}` and {lack}: `io` is {machine.io!r}",
+            f"PE {tuple(pe)} {does}s `{name}` and {lack}: `io` is {machine.io!r}",
             code="CYC507",
             span=span,
             help="compile the kernel for this machine with another schedule, or with none: values go through"
@@ -141,40 +145,38 @@ def _tensors_without_port(program: _core.Program, machine: Machine) -> set[str]:
     return {name for name, *_ in _without_port(program, machine)}
 
 
-def _ports(program: _core.Program, machine: Machine) -> NDArray[np.bool_]:
-    """The PEs of the program that may load and store."""
-    grid = [max(two) for two in zip(machine.grid or program.grid, program.grid, strict=True)]
-    result = np.ones(grid, np.bool_)
-    result[(slice(1, -1),) * len(grid)] = machine.io == "everywhere"
-    result = result[tuple(map(slice, program.grid))]
+def _across(axis: int, at: int) -> _Box:
+    """The PEs with this coordinate; -1 is the last one."""
+    return [*[_core.Slice()] * axis, _core.Slice(first=at, last=at + 1 or None)]
+
+
+def _ports(program: _core.Program, machine: Machine) -> list[_Box]:
+    """The PEs that may load and store, of a machine where not all may."""
     if machine.io == "ports":
-        np.logical_or.reduce([_served(program, memory) for memory in machine.memories], out=result)
-    return result
+        return [box for memory in machine.memories for box in _served(program, memory)]
+    grid = [max(two) for two in zip(machine.grid or program.grid, program.grid, strict=True)]
+    return [_across(axis, at) for axis, extent in enumerate(grid) for at in (0, extent - 1)]
 
 
-def _served(program: _core.Program, memory: str) -> NDArray[np.bool_]:
+def _served(program: _core.Program, memory: str) -> list[_Box]:
     """The PEs of the program that a memory serves: none where it is on another part of the machine's grid."""
-    result = np.zeros(program.grid, np.bool_)
     found = program.machine.memories.get(memory)
-    for box in (found.serves or [[]]) if found else []:
-        result[tuple(slice(one.first, one.last, one.step) for one in box)] = True
-    return result
+    return (found.serves or [[]]) if found else []
 
 
-def _without_port(
-    program: _core.Program, machine: Machine
-) -> Iterator[tuple[str, str, tuple[int, ...], Span]]:
+def _without_port(program: _core.Program, machine: Machine) -> Iterator[tuple[str, str, list[int], Span]]:
     """The loads and stores of PEs that are no ports: tensor, which of both, the first PE and the place."""
     if machine.io == "everywhere":
         return
     file, ports = decoded(program), _ports(program, machine)
-    for pes, instructions in _accesses(program):
-        beside = np.argwhere(pes & ~ports)
-        for instruction in instructions if len(beside) else ():
+    for number, instructions in _accesses(program):
+        pe = _core.first_pe(program, pe_class=number, inside=[[]], outside=ports)
+        if pe is None:
+            continue
+        for instruction in instructions:
             at = instruction.get("at")
             span = NO_SPAN if at is None else Span(file["files"][at[0]], *at[1:])
-            name = file["tensors"][instruction["tensor"]]["name"]
-            yield name, instruction["do"], tuple(map(int, beside[0])), span
+            yield file["tensors"][instruction["tensor"]]["name"], instruction["do"], pe, span
 
 
 def idle_memories(program: _core.Program, machine: Machine) -> Iterator[PerformanceWarning]:
@@ -187,9 +189,10 @@ def idle_memories(program: _core.Program, machine: Machine) -> Iterator[Performa
     """
     if len(machine.memories) < 2:
         return
-    users = [pes for pes, _ in _accesses(program)]
+    users = [number for number, _ in _accesses(program)]
     for name in machine.memories:
-        if not any((pes & _served(program, name)).any() for pes in users):
+        at = _served(program, name)
+        if all(_core.first_pe(program, pe_class=one, inside=at, outside=[]) is None for one in users):
             yield PerformanceWarning(
                 f"memory `{name}` serves none of the program's PEs that load or store",
                 code="CYC508",
@@ -197,8 +200,8 @@ def idle_memories(program: _core.Program, machine: Machine) -> Iterator[Performa
             )
 
 
-def _accesses(program: _core.Program) -> Iterator[tuple[NDArray[np.bool_], list[dict[str, Any]]]]:
-    """The PEs of each class that loads or stores, and the instructions that do."""
+def _accesses(program: _core.Program) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    """Each class that loads or stores, and the instructions that do."""
     for number, one in enumerate(decoded(program)["classes"]):
         if found := [each for each in one["code"] if each["do"] in ("load", "store")]:
-            yield program.class_map == number, found
+            yield number, found

@@ -68,15 +68,13 @@ class Controller:
         if not program.endings or program.machine.control is None:
             return None
         sections = Sections.of(program)
-        mean_hops, most_hops = program.control_distance
         return cls(
-            place=tuple(program.control_place),
-            loops=tuple(ending["loop"] for ending in program.endings),
-            flags=tuple(dict.fromkeys(one.waits_for for one in sections if one.waits_for)),
-            sections=len(sections),
-            calls=sum(len(section.calls) for section in sections),
-            mean_hops=mean_hops,
-            most_hops=most_hops,
+            tuple(program.control_place),
+            tuple(ending["loop"] for ending in program.endings),
+            tuple(dict.fromkeys(one.waits_for for one in sections if one.waits_for)),
+            len(sections),
+            sum(len(section.calls) for section in sections),
+            *program.control_distance,
         )
 
     def _row(self) -> list[str]:

@@ -254,7 +254,9 @@ class _Allocation:
         self.names = row, column
         topology = self.file["machine"]["topology"]
         kinds = topology if isinstance(topology, list) else [topology] * self.rank
-        self.wraps = [False] * (2 - self.rank) + [kind in ("torus", "ring") for kind in kinds]
+        field = program.grid[0] - any(one.get("executive") for one in self.file["classes"]), *program.grid[1:]
+        rings = [n * (kind in ("torus", "ring")) for n, kind in zip(field, kinds, strict=True)]
+        self.rings_of_workers = [0] * (2 - self.rank) + rings
 
     def refuse(self, reason: str, help: str) -> None:
         raise ProgramError(
@@ -322,17 +324,20 @@ class _Allocation:
             if (own := meet(senders, [[((form, -remainder), modulus)] if modulus > 1 else []]))
         ]
 
+    def around(self, one: dict[str, Any]) -> list[int]:
+        """After how many PEs a channel's links are back along each dimension; 0 where they are never.
+
+        Those to the executive's row are not.
+        """
+        return [0, 0] if "link" in one else self.rings_of_workers
+
     def offset(self, channel: int) -> _Place:
         """From sender to receiver, the short way round where the machine's links wrap around."""
         one = self.channels[channel]
         if any(scale != 1 for scale in one.get("scale", [])):
             self.refuse(f"links of `{one['name']}` are as long as their place tells", _MESH)
-        row, column = (
-            (x + (extent - 1) // 2) % extent - (extent - 1) // 2 if wraps else x
-            for x, extent, wraps in zip(
-                [0] * (2 - self.rank) + one["offset"], self.extents, self.wraps, strict=True
-            )
-        )
+        steps = zip([0] * (2 - self.rank) + one["offset"], self.around(one), strict=True)
+        row, column = ((x + (n - 1) // 2) % n - (n - 1) // 2 if n else x for x, n in steps)
         return row, column
 
     def senders(self, channel: int) -> Pieces:
@@ -340,12 +345,8 @@ class _Allocation:
         to = [piece for number in self.classes_that("receive", channel) for piece in self.regions[number]]
         own = [piece for number in self.classes_that("send", channel) for piece in self.regions[number]]
         offset = self.offset(channel)
-        ways = product(
-            *(
-                (x, x - extent, x + extent) if wraps and x else (x,)
-                for x, extent, wraps in zip(offset, self.extents, self.wraps, strict=True)
-            )
-        )
+        steps = zip(offset, self.around(self.channels[channel]), strict=True)
+        ways = product(*((x, x - n, x + n) if n and x else (x,) for x, n in steps))
         for row, column in ways:
             if (row, column) != offset and meet(own, shift(to, (-row, -column))):
                 name = self.channels[channel]["name"]

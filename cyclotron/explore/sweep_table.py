@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cyclotron.explore.sweep_axes import unfit
-from cyclotron.support.exports import Exported, Record
-from cyclotron.support.tables import Listing, Row, cell
+from cyclotron.support.exports import Record, RecordTable
+from cyclotron.support.tables import Row, cell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = 40
 
 
-class Sweep(Exported, Listing[Record]):
+class Sweep(RecordTable):
     """The measures of a sweep, one record a design; prints as a table.
 
     Attributes
@@ -51,11 +51,6 @@ class Sweep(Exported, Listing[Record]):
 
     def _of(self, items: Iterable[Record]) -> Sweep:
         return Sweep(items, complete=self.complete)
-
-    @property
-    def records(self) -> tuple[Record, ...]:
-        """The records."""
-        return self._items
 
     def pareto(self, *objectives: str) -> Sweep:
         """Return the designs that no other beats: none is as good in all objectives and better in one.

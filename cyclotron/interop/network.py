@@ -22,7 +22,7 @@ from cyclotron.support.arguments import array_of, file_bytes
 from cyclotron.support.errors import ScheduleError, ShapeError
 from cyclotron.support.tables import Listing, Records, Row, cell
 
-__all__ = ["Layer", "LayerRun", "Network", "NetworkRun"]
+__all__ = ["Layer", "LayerRun", "NetworkRun", "NeuralNetwork"]
 
 # Lines of Timeloop's summary; of sparse problems the first computes are all of them.
 _STATED = r"^(?:Algorithmic )?(Cycles|Utilization|Total topology energy|Computes|MACCs)(?::| =) ([\d.]+)(%?)"
@@ -170,7 +170,7 @@ class NetworkRun(Listing[LayerRun]):
         return f"{self.cycles} cycles"
 
 
-class Network(Listing[Layer]):
+class NeuralNetwork(Listing[Layer]):
     """Layers one after the other; prints as a table. Calling it gives what the other tool computes.
 
     Attributes
@@ -197,11 +197,11 @@ class Network(Listing[Layer]):
         self.output_shape = output_shape
         self.dtype = dtype
 
-    def _of(self, items: Iterable[Layer]) -> Network:
+    def _of(self, items: Iterable[Layer]) -> NeuralNetwork:
         layers = tuple(items)
         if not layers:
-            return Network((), (), (), self.dtype)
-        return Network(layers, layers[0].input_shape, layers[-1].output_shape, self.dtype)
+            return NeuralNetwork((), (), (), self.dtype)
+        return NeuralNetwork(layers, layers[0].input_shape, layers[-1].output_shape, self.dtype)
 
     def __call__(self, x: Any) -> NDArray[Any]:
         """Run the kernels on threads of this process.

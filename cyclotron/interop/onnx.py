@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cyclotron.interop import layers
 from cyclotron.interop.builder import Builder, Shape, only_dtype, shape_of, unfit, unsuited, unsuited_option
-from cyclotron.interop.network import Network
+from cyclotron.interop.network import NeuralNetwork
 from cyclotron.support.data import require_package
 
 __all__ = ["from_onnx"]
@@ -21,7 +21,7 @@ _ELEMENTWISE = {"Relu": layers.relu, "Sigmoid": layers.sigmoid, "Tanh": layers.t
 _WITHOUT_WORK = ("Identity", "Dropout")
 
 
-def from_onnx(model: Any, input_shape: Sequence[int] | None = None) -> Network:
+def from_onnx(model: Any, input_shape: Sequence[int] | None = None) -> NeuralNetwork:
     """Make kernels of the layers of an ONNX model, with its weights as their inputs.
 
     The nodes follow each other: each takes what the one before it gives, and weights. They are ``Gemm``,
@@ -40,7 +40,7 @@ def from_onnx(model: Any, input_shape: Sequence[int] | None = None) -> Network:
 
     Returns
     -------
-    Network
+    NeuralNetwork
         Its layers, in order. ``network.run(x)`` simulates them; the numbers are those of ONNX, up to the
         order of sums.
 
@@ -84,7 +84,7 @@ def from_onnx(model: Any, input_shape: Sequence[int] | None = None) -> Network:
         )
     reader = _Reader(onnx, model.graph, input_shape)
     output_shape = reader.read()
-    return Network(reader.builder.layers, reader.input_shape, output_shape, reader.dtype)
+    return NeuralNetwork(reader.builder.layers, reader.input_shape, output_shape, reader.dtype)
 
 
 class _Reader:

@@ -19,7 +19,7 @@ from cyclotron.interop.builder import (
     unsuited,
     unsuited_option,
 )
-from cyclotron.interop.network import Network
+from cyclotron.interop.network import NeuralNetwork
 from cyclotron.support.data import require_package
 
 __all__ = ["from_torch"]
@@ -28,7 +28,7 @@ _ELEMENTWISE = {"ReLU": layers.relu, "Sigmoid": layers.sigmoid, "Tanh": layers.t
 _WITHOUT_WORK = ("Identity", "Dropout", "Dropout2d")
 
 
-def from_torch(module: Any, input_shape: Sequence[int]) -> Network:
+def from_torch(module: Any, input_shape: Sequence[int]) -> NeuralNetwork:
     """Make kernels of a PyTorch module's layers, with its weights as their inputs.
 
     A module is ``Linear``, ``Conv2d``, ``MultiheadAttention`` (of a sequence with itself, without a mask),
@@ -45,7 +45,7 @@ def from_torch(module: Any, input_shape: Sequence[int]) -> Network:
 
     Returns
     -------
-    Network
+    NeuralNetwork
         Its layers, in order. ``network.run(x)`` simulates them; the numbers are PyTorch's, up to the order
         of sums.
 
@@ -75,7 +75,7 @@ def from_torch(module: Any, input_shape: Sequence[int]) -> Network:
     shape = shape_of(input_shape)
     reader = _Reader(torch, module)
     output_shape = reader.read(module, "", shape)
-    return Network(reader.builder.layers, shape, output_shape, reader.dtype)
+    return NeuralNetwork(reader.builder.layers, shape, output_shape, reader.dtype)
 
 
 class _Reader:

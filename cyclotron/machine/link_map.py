@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from cyclotron import _core
-from cyclotron.machine.parts import Link, code, wrong_type
+from cyclotron.machine.parts import UNBOUNDED, Link, code, wrong_type
 from cyclotron.support import records
 
 __all__ = ["LinkMap"]
@@ -36,7 +36,7 @@ class LinkMap:
     >>> import cyclotron as cy
     >>> rings = (cy.LinkMap("(i, j) -> (i, (j + 1) % 8)"), cy.LinkMap("(i, j) -> ((i + 1) % 8, j)"))
     >>> print(cy.Machine(grid=(8, 8), topology=rings))
-    custom 8×8, link latency 1 depth 2, (i, j) -> (i, (j + 1) % 8), (i, j) -> ((i + 1) % 8, j), 48 KiB a PE
+    custom 8x8, link latency 1 depth 2, (i, j) -> (i, (j + 1) % 8), (i, j) -> ((i + 1) % 8, j), 48 KiB a PE
     """
 
     map: str = records.field(
@@ -63,4 +63,5 @@ class LinkMap:
     def __str__(self) -> str:
         if self.link is None:
             return self.map
-        return f"{self.map} latency {self.link.latency} depth {self.link.depth_text}"
+        depth = "unbounded" if self.link.depth >= UNBOUNDED else self.link.depth
+        return f"{self.map} latency {self.link.latency} depth {depth}"

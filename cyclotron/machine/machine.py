@@ -16,7 +16,6 @@ from cyclotron.machine.parts import (
     MOST,
     PE,
     READER,
-    UNITS,
     Chiplets,
     Control,
     FrozenDict,
@@ -24,6 +23,7 @@ from cyclotron.machine.parts import (
     code,
     extents,
     integer,
+    one_of,
     positive,
     unfit,
     wrong_type,
@@ -161,7 +161,8 @@ class Machine:
 
     def __post_init__(self) -> None:
         if self.grid is not None:
-            object.__setattr__(self, "grid", _grid(self.grid))
+            object.__setattr__(self, "grid", extents("grid", self.grid))
+            integer("grid dimensions", len(self.grid), 1, _MOST_DIMENSIONS)
         object.__setattr__(self, "topology", _topology(self.topology, self.grid))
         for field, kind, fields in _PARTS:
             value = getattr(self, field)
@@ -172,11 +173,7 @@ class Machine:
         object.__setattr__(self, "links", _links(self.links))
         object.__setattr__(self, "broadcasts", _broadcasts(self.broadcasts))
         for field, names in (("spread", _SPREADS), ("io", _IOS)):
-            name = getattr(self, field)
-            if not isinstance(name, str) or name not in names:
-                raise unfit(
-                    f"machine `{field}` is {name!r}", f"it is one of: {', '.join(names)}", code="CYC402"
-                )
+            one_of(field, getattr(self, field), names)
         if self.clock is not None:
             object.__setattr__(self, "clock", positive("clock", self.clock))
         if not isinstance(self.shared_links, bool):
@@ -336,32 +333,9 @@ class Machine:
         return self.table()._repr_html_()
 
     def __str__(self) -> str:
-        grid = " of any size" if self.grid is None else " " + "×".join(map(str, self.grid))
-        text = f"{'custom' if self.link_maps else topology_text(self.topology)}{grid}"
-        text += f", link latency {self.link.latency} depth {self.link.depth_text}"
-        text += "".join(f", {one}" for one in self.link_maps)
-        for offset, link in self.links.items():
-            text += f", link {offset} latency {link.latency} depth {link.depth_text}"
-        if self.chiplets is not None:
-            link, shape = self.chiplets.link, "×".join(map(str, self.chiplets.shape))
-            text += f", between chips of {shape} PEs latency {link.latency} depth {link.depth_text}"
-        if self.broadcast != self.link:
-            text += f", broadcast latency {self.broadcast.latency} depth {self.broadcast.depth_text}"
-        for axis, link in self.broadcasts.items():
-            text += f", broadcast along {axis} latency {link.latency} depth {link.depth_text}"
-        text += "" if self.spread == "constant" else f", broadcasts by {self.spread}"
-        text += ", links shared" if self.shared_links else ""
+        text = _core.machine_text(self.to_core())
         text += "" if self.io == "everywhere" else f", loads and stores at {self.io}"
-        units = {name: getattr(self.pe, name) for name in UNITS}
-        text += f", {self.pe.memory_text}"
-        text += "".join(f", {name} unit {unit}" for name, unit in units.items() if unit)
-        text += "".join(f", memory {name} {memory}" for name, memory in self.memories.items())
-        if self.control is not None:
-            text += (
-                f", control latency {self.control.latency} hop {self.control.hop} setup {self.control.setup}"
-            )
-        text += "" if self.energy is None else f", {self.energy}"
-        return text if self.clock is None else f"{text}, {self.clock / 1e6:g} MHz"
+        return text if self.energy is None else f"{text}, {self.energy}"
 
 
 def _leaves(data: Mapping[str, Any], path: str = "") -> Iterable[tuple[str, Any]]:
@@ -404,10 +378,7 @@ def _topology(
         return tuple(topology)
     each = tuple(topology) if isinstance(topology, list | tuple) else (topology,)
     for name in each or (topology,):
-        if not isinstance(name, str) or name not in _TOPOLOGIES:
-            raise unfit(
-                f"machine `topology` is {name!r}", f"it is one of: {', '.join(_TOPOLOGIES)}", code="CYC402"
-            )
+        one_of("topology", name, _TOPOLOGIES)
     if not isinstance(topology, list | tuple):
         return cast(Topology, topology)
     if grid and len(each) != len(grid):
@@ -453,9 +424,3 @@ def _check_io(io: Io, memories: Mapping[str, Memory]) -> None:
                 f"machine `io` is 'edges', and memory `{name}` serves ({memory.serves}) only",
                 'give io="ports", where the PEs that memories serve load and store, or leave `serves` out',
             )
-
-
-def _grid(grid: object) -> tuple[int, ...]:
-    result = extents("grid", grid)
-    integer("grid dimensions", len(result), 1, _MOST_DIMENSIONS)
-    return result

@@ -167,14 +167,6 @@ class Memory:
 
     __repr__ = code
 
-    def __str__(self) -> str:
-        text = f"bandwidth {self.bandwidth} latency {self.latency} depth {self.depth}"
-        if self.serves is not None:
-            text += f" for ({') and ('.join(_texts(self.serves))})"
-        if self.shared_by is not None:
-            text += f", a port for each {'×'.join(map(str, self.shared_by))}"
-        return text + (f", {self.dram.banks} banks of DRAM" if self.dram else "")
-
 
 def _texts(serves: str | tuple[str, ...]) -> tuple[str, ...]:
     return (serves,) if isinstance(serves, str) else serves

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -29,11 +29,8 @@ _MOST_MEMORY = 2**50
 _MOST_OF_A_PASS = 2**16
 # The least and the most of what a PE may have.
 _COUNTS = {"registers": (0, 2**20), "banks": (1, 1024), "channels": (1, 2**20)}
-_MOST_PORTS = 1024
 # Of units, for advice: the usual ones first.
 _ACCUMULATORS = ("int32", "int64", "float32", "float64", "complex128")
-# What the ports of a PE are for.
-_PORT_KINDS = ("load", "store", "send", "receive", "issue")
 _KIB = 1024
 
 
@@ -82,14 +79,9 @@ class Link:
 
     def __post_init__(self) -> None:
         for field, least in (("latency", 0), ("response_latency", 0), ("words_per_cycle", 1), ("depth", 1)):
-            _set_integer(self, "link", field, least, MOST)
+            set_integer(self, "link", field, least, MOST)
 
     __repr__ = code
-
-    @property
-    def depth_text(self) -> str:
-        """The depth, for people."""
-        return "unbounded" if self.depth >= UNBOUNDED else str(self.depth)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -190,7 +182,7 @@ class Control:
         if not isinstance(self.global_data, bool):
             raise wrong_type("machine `control.global_data`", self.global_data, "True or False")
         for field, least in (("latency", 0), ("hop", 0), ("setup", 0), ("pes", 4)):
-            _set_integer(self, "control", field, least, MOST)
+            set_integer(self, "control", field, least, MOST)
 
     __repr__ = code
 
@@ -233,8 +225,8 @@ class Unit:
     --------
     >>> cy.PE(matrix=cy.Unit(shape=(16, 16, 16), cycles=16)).matrix.cycles
     16
-    >>> print(cy.Unit((16, 16, 16), dtypes=("int8",), accumulator="int32"))
-    16×16×16 cycles 1 of int8 in int32
+    >>> cy.Unit((16, 16, 16), dtypes=("int8",), accumulator="int32").dtypes
+    ('int8',)
     """
 
     shape: tuple[int, ...] = ()
@@ -247,9 +239,9 @@ class Unit:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", extents("unit.shape", self.shape))
-        _set_integer(self, "unit", "cycles", 1, _MOST_OF_A_PASS)
+        set_integer(self, "unit", "cycles", 1, _MOST_OF_A_PASS)
         if self.latency is not None:
-            _set_integer(self, "unit", "latency", self.cycles, _MOST_OF_A_PASS)
+            set_integer(self, "unit", "latency", self.cycles, _MOST_OF_A_PASS)
         if self.dtypes is not None:
             object.__setattr__(self, "dtypes", _dtypes(self.dtypes))
         if self.accumulator is not None:
@@ -258,15 +250,8 @@ class Unit:
 
     __repr__ = code
 
-    def __str__(self) -> str:
-        text = f"{'×'.join(map(str, self.shape))} cycles {self.cycles}".lstrip()
-        text += "" if self.latency is None else f" latency {self.latency}"
-        text += f" of {', '.join(self.dtypes)}" if self.dtypes else ""
-        return f"{text} in {self.accumulator}" if self.accumulator else text
 
-
-# The units of a PE, and their shapes.
-UNITS: dict[str, tuple[str, ...]] = {"matrix": ("m", "n", "k"), "vector": ("lanes",), "scalar": ()}
+UNITS = {"matrix": "m, n, k", "vector": "lanes,", "scalar": ""}  # what their shapes are
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -352,8 +337,8 @@ class PE:
     holds: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _set_integer(self, "pe", "memory", 1, _MOST_MEMORY)
-        _set_integer(self, "pe", "flops_per_cycle", 1, MOST)
+        set_integer(self, "pe", "memory", 1, _MOST_MEMORY)
+        set_integer(self, "pe", "flops_per_cycle", 1, MOST)
         if not isinstance(self.cycles, Mapping):
             raise wrong_type("pe.cycles", self.cycles, 'a mapping, for example {"divide": 12}')
         costs: dict[str, int] = {}
@@ -363,10 +348,12 @@ class PE:
             costs[name] = integer(f"pe.cycles[{name!r}]", value, 0, MOST)
         object.__setattr__(self, "cycles", FrozenDict(costs))
         for name, sizes in UNITS.items():
-            _check_unit(name, getattr(self, name), sizes)
+            if not isinstance(unit := getattr(self, name), Unit | None):
+                wanted = f"a cy.Unit(shape=({sizes}), cycles=...), or None"
+                raise wrong_type(f"machine `pe.{name}`", unit, wanted)
         for field, (least, most) in _COUNTS.items():
             if getattr(self, field) is not None:
-                _set_integer(self, "pe", field, least, most)
+                set_integer(self, "pe", field, least, most)
         object.__setattr__(self, "ports", _ports(self.ports))
         if not isinstance(self.overlap, bool):
             raise wrong_type("machine `pe.overlap`", self.overlap, "True or False")
@@ -377,21 +364,6 @@ class PE:
         _core.verify_machine(_core.Machine(pe=records.to_core(self)))
 
     __repr__ = code
-
-    @property
-    def memory_text(self) -> str:
-        """The memory, its banks, the registers, the channels and the ports, for people."""
-        units = (("GiB", _KIB**3), ("MiB", _KIB**2), ("KiB", _KIB), ("bytes", 1))
-        text = next(f"{self.memory // size} {unit}" for unit, size in units if self.memory % size == 0)
-        text += f" a PE{_counted(' in', self.banks, 'bank')}"
-        text += f" for {', '.join(self.holds)} too" if self.holds else ""
-        text += _counted(",", self.registers, "register") + _counted(",", self.channels, "channel")
-        text += "".join(f", {most} {kind} a cycle" for kind, most in self.ports.items())
-        return f"{text}, units side by side" if self.overlap else text
-
-
-def _counted(before: str, count: int | None, what: str) -> str:
-    return "" if count is None else f"{before} {count} {what}{'' if count == 1 else 's'}"
 
 
 class FrozenDict(dict[Any, Any]):
@@ -432,16 +404,24 @@ def integer(field: str, value: object, least: int, most: int) -> int:
     return number
 
 
-def positive(field: str, value: object) -> float:
+def one_of(field: str, name: object, names: Sequence[str]) -> None:
+    """Refuse a name that is none of those that there are (CYC402)."""
+    if not isinstance(name, str) or name not in names:
+        raise unfit(f"machine `{field}` is {name!r}", f"it is one of: {', '.join(names)}", code="CYC402")
+
+
+def positive(field: str, value: object, example: str = "1.2e9") -> float:
     """Return a positive number; ShapeError of another type (CYC402) or out of range (CYC401)."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise wrong_type(f"machine `{field}`", value, "a number, for example 1.2e9")
+        raise wrong_type(f"machine `{field}`", value, f"a number, for example {example}")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not 0 < number < math.inf:
-        raise unfit(f"machine `{field}` is {value}, not a positive number", "give one, for example 1.2e9")
+        raise unfit(
+            f"machine `{field}` is {value}, not a positive number", f"give one, for example {example}"
+        )
     return number
 
 
@@ -493,29 +473,13 @@ def _check_accumulator(dtypes: tuple[str, ...] | None, accumulator: str) -> None
             )
 
 
-def _set_integer(target: Control | Link | Unit | PE, prefix: str, field: str, least: int, most: int) -> None:
+def set_integer(target: object, prefix: str, field: str, least: int, most: int) -> None:
+    """Set a field of a part to the integer that it was given; errors as `integer`."""
     object.__setattr__(target, field, integer(f"{prefix}.{field}", getattr(target, field), least, most))
 
 
 def _ports(ports: object) -> FrozenDict:
     if not isinstance(ports, Mapping):
         raise wrong_type("machine `pe.ports`", ports, 'a mapping, for example {"receive": 2}')
-    for kind in ports:
-        if kind not in _PORT_KINDS:
-            raise unfit(f"machine `pe.ports` limits {kind!r}", f"it limits: {', '.join(_PORT_KINDS)}")
-    most = {kind: integer(f"pe.ports[{kind!r}]", ports[kind], 1, _MOST_PORTS) for kind in ports}
+    most = {str(kind): integer(f"pe.ports[{kind!r}]", ports[kind], 1, MOST) for kind in ports}
     return FrozenDict(dict(sorted(most.items())))
-
-
-def _check_unit(name: str, unit: object, sizes: tuple[str, ...]) -> None:
-    if unit is None:
-        return
-    example = f"cy.Unit(shape=({', '.join(sizes)}{',' * (len(sizes) == 1)}), cycles=...)"
-    if not isinstance(unit, Unit):
-        raise wrong_type(f"machine `pe.{name}`", unit, f"a {example}, or None")
-    if len(unit.shape) != len(sizes):
-        raise unfit(
-            f"machine `pe.{name}` has a shape of {len(unit.shape)} sizes instead of {len(sizes)}",
-            f"give a {example}",
-            code="CYC402",
-        )

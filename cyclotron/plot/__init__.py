@@ -24,6 +24,7 @@ from cyclotron.plot._ranks import rank_timeline
 from cyclotron.plot._roofline import roofline
 from cyclotron.plot._shares import occupancy
 from cyclotron.plot._stalls import stalls
+from cyclotron.plot._traffic import traffic
 from cyclotron.plot._wavefront import wavefront
 from cyclotron.support.svg import color_scale_svg, heat_map_svg
 
@@ -59,6 +60,7 @@ __all__ = [
     "roofline",
     "stalls",
     "timeline",
+    "traffic",
     "utilization",
     "wavefront",
 ]

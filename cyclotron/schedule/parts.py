@@ -56,10 +56,6 @@ class Movement:
             )
         object.__setattr__(self, "along", read_indices(f"{self.kind} of `{self.tensor}`", self.along, AXIS))
 
-    def __str__(self) -> str:
-        along = f" along {', '.join(self.along)}" if self.along else ""
-        return f"{self.kind} {self.tensor}{along}"
-
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Fold:
@@ -86,9 +82,6 @@ class Fold:
             raise unfit(f"a fold is {shown(self.kind)}", help="use cy.block or cy.cyclic")
         check_number(f"a fold has {self.parts!r} parts", self.parts, "the number of PEs along the dimension")
 
-    def __str__(self) -> str:
-        return f"{self.kind} {self.parts}"
-
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Reassociation:
@@ -113,9 +106,6 @@ class Reassociation:
         check_name(f"the index of the blocks of `{self.index}`", self.into)
         fault = f"`{self.index}` is reassociated into {self.parts!r} parts"
         check_number(fault, self.parts, "the number of blocks")
-
-    def __str__(self) -> str:
-        return f"reassociate {self.index} into {self.into}, {self.parts} parts"
 
 
 @dataclasses.dataclass(frozen=True, order=True)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from cyclotron import _core
+from cyclotron.schedule.fields import Fields
 from cyclotron.schedule.parts import (
     AXIS,
     FORM,
     READER,
     Algorithm,
     Fold,
-    FoldKind,
     Indices,
     Movement,
     MovementKind,
@@ -33,7 +33,7 @@ from cyclotron.schedule.parts import (
     refuse_repeated,
     wrong_type,
 )
-from cyclotron.schedule.text import as_code, as_html, as_line, entries, read_entries
+from cyclotron.schedule.text import as_code, as_html, entries, read_entries
 from cyclotron.support import records
 from cyclotron.support.errors import ScheduleError
 from cyclotron.support.files import write_file
@@ -41,42 +41,8 @@ from cyclotron.support.files import write_file
 __all__ = ["Fold", "Movement", "MovementKind", "Reassociation", "Reduction", "Schedule", "block", "cyclic"]
 
 
-def _pairs(kind: type, name: str, value: str) -> Any:
-    """Return a field of pairs, which the core has as records of two fields."""
-
-    def from_core(items: list[Any]) -> tuple[tuple[Any, Any], ...]:
-        found = [(getattr(item, name), getattr(item, value)) for item in items]
-        return tuple((key, tuple(entry) if isinstance(entry, list) else entry) for key, entry in found)
-
-    return records.field(
-        default=(),
-        to_core=lambda pairs: [kind(**{name: key, value: entry}) for key, entry in pairs],
-        from_core=from_core,
-    )
-
-
-def _folds_to_core(folds: tuple[tuple[str, Fold], ...]) -> list[_core.Fold]:
-    return [_core.Fold(dimension=name, kind=fold.kind, parts=fold.parts) for name, fold in folds]
-
-
-def _folds_from_core(items: list[_core.Fold]) -> tuple[tuple[str, Fold], ...]:
-    return tuple((item.dimension, Fold(cast(FoldKind, item.kind), item.parts)) for item in items)
-
-
-def _reductions_to_core(items: tuple[Reduction, ...]) -> list[_core.Reduction]:
-    """A reduction in two phases is one of radix 0 there."""
-    return [
-        _core.Reduction(index=item.index, radix=item.radix if item.algorithm == "tree" else 0)
-        for item in items
-    ]
-
-
-def _reductions_from_core(items: list[_core.Reduction]) -> tuple[Reduction, ...]:
-    return tuple(Reduction(i.index, "tree" if i.radix else "two_phase", i.radix or 2) for i in items)
-
-
 @dataclasses.dataclass(frozen=True, repr=False)
-class Schedule:
+class Schedule(Fields):
     """A plan of where and when the points of a kernel run, and how its tensors move.
 
     A value: each method returns a new schedule, equal schedules hash alike, and `repr` is the code that
@@ -116,24 +82,6 @@ class Schedule:
     >>> cy.Schedule().space("i", "j").time("k").stream("A", along="j").stream("B", along="i")
     cy.Schedule().space("i", "j").time("k").stream("A", along="j").stream("B", along="i")
     """
-
-    space_indices: tuple[str, ...] = ()
-    time_indices: tuple[str, ...] = ()
-    movements: tuple[Movement, ...] = ()
-    folds: tuple[tuple[str, Fold], ...] = records.field(
-        default=(), to_core=_folds_to_core, from_core=_folds_from_core
-    )
-    rotations: tuple[tuple[str, tuple[str, ...]], ...] = _pairs(_core.Rotation, "index", "by")
-    reassociations: tuple[Reassociation, ...] = ()
-    places: tuple[tuple[str, tuple[str, ...]], ...] = _pairs(_core.Place, "tensor", "at")
-    panel_counts: tuple[tuple[str, int], ...] = _pairs(_core.PanelCount, "index", "count")
-    inward_indices: tuple[str, ...] = ()
-    descending_indices: tuple[str, ...] = ()
-    stage_indices: tuple[str, ...] = ()
-    reductions: tuple[Reduction, ...] = records.field(
-        default=(), to_core=_reductions_to_core, from_core=_reductions_from_core
-    )
-    is_serpentine: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "space_indices", read_indices("space", self.space_indices, FORM))
@@ -582,10 +530,10 @@ class Schedule:
         return as_code(self)
 
     def __str__(self) -> str:
-        return as_line(self)
+        return _core.schedule_text(self.to_core())
 
     def _repr_html_(self) -> str:
-        return as_html(self)
+        return as_html(str(self))
 
     def _move(self, tensor: str, kind: MovementKind, along: Indices) -> Schedule:
         new = Movement(tensor, kind, read_indices(f"{kind} of `{tensor}`", along, AXIS))

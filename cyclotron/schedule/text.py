@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
+from cyclotron.schedule.fields import Fields
 from cyclotron.schedule.parts import (
     AXIS,
     FORM,
@@ -14,14 +14,13 @@ from cyclotron.schedule.parts import (
     Fold,
     Movement,
     MovementKind,
-    Reassociation,
-    Reduction,
     read_fold_entry,
     read_indices,
     read_reassociations,
     read_reductions,
     unfit,
 )
+from cyclotron.support.tables import html_table
 
 SUMS_BY_TILES = (
     "sums are added up tile by tile: the bits are not those of the kernel on scalars, and the same on every"
@@ -32,44 +31,18 @@ _TABLES = ("fold", "rotate", "reassociate", "place", "panels", "reduce")
 _KEYS = ("space", "time", *KINDS, *_TABLES, "inwards", "descending", "stages", "serpentine")
 
 
-class Fields(Protocol):
-    """The fields of a schedule."""
-
-    @property
-    def space_indices(self) -> tuple[str, ...]: ...
-    @property
-    def time_indices(self) -> tuple[str, ...]: ...
-    @property
-    def movements(self) -> tuple[Movement, ...]: ...
-    @property
-    def folds(self) -> tuple[tuple[str, Fold], ...]: ...
-    @property
-    def rotations(self) -> tuple[tuple[str, tuple[str, ...]], ...]: ...
-    @property
-    def reassociations(self) -> tuple[Reassociation, ...]: ...
-    @property
-    def places(self) -> tuple[tuple[str, tuple[str, ...]], ...]: ...
-    @property
-    def panel_counts(self) -> tuple[tuple[str, int], ...]: ...
-    @property
-    def inward_indices(self) -> tuple[str, ...]: ...
-    @property
-    def descending_indices(self) -> tuple[str, ...]: ...
-    @property
-    def stage_indices(self) -> tuple[str, ...]: ...
-    @property
-    def reductions(self) -> tuple[Reduction, ...]: ...
-    @property
-    def is_serpentine(self) -> bool: ...
-
-
 def as_code(schedule: Fields) -> str:
     """Return the code that rebuilds the schedule."""
     calls = [
         f".reassociate({_quoted(item.index)}, parts={item.parts}, into={_quoted(item.into)})"
         for item in schedule.reassociations
     ]
-    calls += [f".{verb}({_arguments(names)})" for verb, names in _reordered(schedule).items()]
+    orders = {
+        "stages": schedule.stage_indices,
+        "inwards": schedule.inward_indices,
+        "descending": schedule.descending_indices,
+    }
+    calls += [f".{verb}({_arguments(names)})" for verb, names in orders.items() if names]
     for tree in schedule.reductions:
         radix = f", radix={tree.radix}" if tree.algorithm == "tree" and tree.radix != 2 else ""
         calls.append(f".reduce({_quoted(tree.index)}, {_quoted(tree.algorithm)}{radix})")
@@ -95,57 +68,10 @@ def as_code(schedule: Fields) -> str:
     return "\n    ".join(["(cy.Schedule()", *calls]) + ")"
 
 
-def _reordered(schedule: Fields) -> dict[str, tuple[str, ...]]:
-    """Return the indices whose terms are in another order, by the verbs that say so."""
-    orders = {
-        "stages": schedule.stage_indices,
-        "inwards": schedule.inward_indices,
-        "descending": schedule.descending_indices,
-    }
-    return {verb: names for verb, names in orders.items() if names}
-
-
-def _parts(schedule: Fields) -> Iterable[tuple[str, str]]:
-    """Yield the verb and the rest of each part besides space and time."""
-    for movement in schedule.movements:
-        yield movement.kind, str(movement).removeprefix(f"{movement.kind} ")
-    for name, by in schedule.rotations:
-        yield "rotate", f"{name} by {', '.join(by)}"
-    for name, at in schedule.places:
-        yield "place", f"{name} at {', '.join(at)}"
-    for name, count in schedule.panel_counts:
-        yield "panels", f"{name} in {count}"
-    for name, fold in schedule.folds:
-        yield "fold", f"{name} {fold}"
-    for item in schedule.reassociations:
-        yield "reassociate", str(item).removeprefix("reassociate ")
-    for verb, names in _reordered(schedule).items():
-        yield verb, ", ".join(names)
-    for tree in schedule.reductions:
-        yield "reduce", str(tree).removeprefix("reduce ")
-    if schedule.is_serpentine:
-        yield "serpentine", ""
-
-
-def as_line(schedule: Fields) -> str:
-    """Return the schedule in one line."""
-    space, time = (", ".join(names) or "-" for names in (schedule.space_indices, schedule.time_indices))
-    parts = (f"{verb} {rest}".rstrip() for verb, rest in _parts(schedule))
-    return "; ".join([f"space {space}", f"time {time}", *parts])
-
-
-def as_html(schedule: Fields) -> str:
-    """Return the schedule as a table."""
-    rows = [
-        ("space", ", ".join(schedule.space_indices) or "–"),
-        ("time", ", ".join(schedule.time_indices) or "–"),
-        *_parts(schedule),
-    ]
-    left = 'style="text-align:left"'
-    body = "".join(
-        f"<tr><th {left}>{name}</th><td {left}>{html.escape(text)}</td></tr>" for name, text in rows
-    )
-    return f"<table><caption>Schedule</caption><tbody>{body}</tbody></table>"
+def as_html(line: str) -> str:
+    """Return the schedule that is in a line as a table."""
+    rows = [part.partition(" ")[::2] for part in line.split("; ")]
+    return html_table(("part", "value"), rows, "Schedule")
 
 
 def reduction_orders(schedule: Fields) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from cyclotron.support.data import data_frame, require_package
 from cyclotron.support.files import write_file
+from cyclotron.support.tables import Listing, Row, cell
 
 Record = dict[str, Any]
 
@@ -97,6 +98,18 @@ class Exported:
         content = io.BytesIO()
         frame.to_parquet(content, index=False)
         write_file(path, content.getvalue())
+
+
+class RecordTable(Exported, Listing[Record]):
+    """A sequence of records that prints as a table, with a column for each of their fields."""
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """The records."""
+        return self._items
+
+    def _table(self) -> tuple[Row, list[Row]]:
+        return self.columns, [[cell(record[name]) for name in self.columns] for record in self.records]
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Iterable[Any]], path: str | Path | None) -> str:

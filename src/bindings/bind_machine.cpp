@@ -3,6 +3,7 @@
 
 #include <cyclotron/machine/link_map.hpp>
 #include <cyclotron/machine/machine.hpp>
+#include <cyclotron/machine/network.hpp>
 #include <cyclotron/mapping/links.hpp>
 
 #include "bindings.hpp"
@@ -20,13 +21,19 @@ using Links = std::map<Offset, machine::Link>;
 
 namespace pybind11::detail {
 
+using cyclotron::machine::DimensionOrder;
 using cyclotron::machine::Spread;
+using cyclotron::machine::Switching;
 using cyclotron::machine::Topology;
 
 template <>
 struct type_caster<Topology> : cyclotron::bindings::NameCaster<Topology, Topology::custom> {};
 template <>
 struct type_caster<Spread> : cyclotron::bindings::NameCaster<Spread, Spread::tree> {};
+template <>
+struct type_caster<DimensionOrder> : cyclotron::bindings::NameCaster<DimensionOrder, DimensionOrder::yx> {};
+template <>
+struct type_caster<Switching> : cyclotron::bindings::NameCaster<Switching, Switching::store_and_forward> {};
 
 /// Keys are tuples in Python, where lists do not hash.
 template <>
@@ -88,6 +95,15 @@ void bind_machine(py::module_& module) {
               Field("clock_hz", &Machine::clock_hz), Field("broadcasts", &Machine::broadcasts),
               Field("spread", &Machine::spread), Field("chiplets", &Machine::chiplets),
               Field("control", &Machine::control), Field("shared_links", &Machine::shared_links));
+  bind_record(module, "Network", "Routers between the nodes of a grid.",
+              Field("topology", &Network::topology), Field("shape", &Network::shape),
+              Field("routing", &Network::routing), Field("switching", &Network::switching),
+              Field("router_latency_cycles", &Network::router_latency_cycles),
+              Field("link_latency_cycles", &Network::link_latency_cycles),
+              Field("credit_latency_cycles", &Network::credit_latency_cycles),
+              Field("virtual_channels", &Network::virtual_channels), Field("depth", &Network::depth));
+  module.def("verify_network", py::overload_cast<const Network&>(&verify), py::arg("network"),
+             "Raise ShapeError where there cannot be such a network.");
   module.def(
       "verify_machine",
       [](const Machine& machine) {
@@ -95,6 +111,9 @@ void bind_machine(py::module_& module) {
         mapping::verify_link_maps(machine);
       },
       py::arg("machine"), "Raise ShapeError where programs cannot be compiled for the machine.");
+  module.def(
+      "machine_text", [](const Machine& machine) { return to_string(machine); }, py::arg("machine"),
+      "The machine in one line.");
   module.def(
       "rank_of_link_map", [](const std::string& text) { return parse_link_map(text).names.size(); },
       py::arg("text"), "Dimensions of the grid that a link map is for.");

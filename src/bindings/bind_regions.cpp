@@ -1,6 +1,7 @@
-// Questions about regions of index space that are asked while a kernel is traced.
+// Questions about regions: of index space, that are asked while a kernel is traced, and of PEs.
 #include <pybind11/stl.h>
 
+#include <cyclotron/codegen/first_pe.hpp>
 #include <cyclotron/recurrence/regions.hpp>
 #include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/support/refusal.hpp>
@@ -85,6 +86,10 @@ void bind_regions(py::module_& module) {
              "Return the region of the variables to keep; None where it is no union of conjunctions.");
   module.def("unassigned", until_interrupted(&unassigned), py::arg("extents"), py::arg("assignments"),
              "Return the elements that no assignment (subscripts, domain, count of loops) reaches, or None.");
+  module.def(
+      "first_pe", &codegen::first_pe, py::arg("program"), py::kw_only(), py::arg("pe_class"),
+      py::arg("inside"), py::arg("outside"), py::call_guard<py::gil_scoped_release>(),
+      "Return the first PE of a class, or of all if it is None, in one of some boxes and in none of others.");
 }
 
 }  // namespace cyclotron::bindings

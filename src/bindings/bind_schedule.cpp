@@ -60,6 +60,9 @@ void bind_schedule(py::module_& module) {
       },
       py::arg("system"), py::arg("grid"),
       "Placements without a schedule, defaults first: space, cycles and PEs, if these take turns.");
+  module.def(
+      "schedule_text", [](const Schedule& schedule) { return to_string(schedule); }, py::arg("schedule"),
+      "The schedule in one line.");
   module.def("index_names", &index_names, py::arg("system"), "Every index of the kernel, outermost first.");
 }
 

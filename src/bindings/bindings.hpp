@@ -22,5 +22,6 @@ void bind_runtime(pybind11::module_& module);
 void bind_local(pybind11::module_& module);
 void bind_resident(pybind11::module_& module);
 void bind_prediction(pybind11::module_& module);
+void bind_network(pybind11::module_& module);
 
 }  // namespace cyclotron::bindings

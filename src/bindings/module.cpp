@@ -8,11 +8,11 @@ PYBIND11_MODULE(_core, module) {
   cyclotron::bindings::bind_machine(module);
   cyclotron::bindings::bind_recurrence(module);
   cyclotron::bindings::bind_blocking(module);
-  cyclotron::bindings::bind_regions(module);
   cyclotron::bindings::bind_dependences(module);
   cyclotron::bindings::bind_schedule(module);
   cyclotron::bindings::bind_dataflow(module);
   cyclotron::bindings::bind_program(module);
+  cyclotron::bindings::bind_regions(module);
   cyclotron::bindings::bind_driver(module);
   cyclotron::bindings::bind_work(module);
   cyclotron::bindings::bind_proof(module);
@@ -21,4 +21,5 @@ PYBIND11_MODULE(_core, module) {
   cyclotron::bindings::bind_local(module);
   cyclotron::bindings::bind_resident(module);
   cyclotron::bindings::bind_prediction(module);
+  cyclotron::bindings::bind_network(module);
 }

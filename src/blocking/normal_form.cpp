@@ -455,13 +455,21 @@ class Expander {
                    const Span& span) {
     const bool sum = terms.size() > 1 || (terms.size() == 1 && terms[0].sums.size() > scope.sums.size());
     const auto multiplies = [&](const Term& other) {
+      int exponent = 0;
       return other.sums.size() > scope.sums.size() ||
+             (terms.size() > 1 && std::abs(std::frexp(other.coefficient, &exponent)) != 0.5) ||
              std::ranges::any_of(other.factors, [](const Factor& factor) { return !factor.inverse; });
     };
     const bool several = terms.size() > 1 || others.size() > 1 ||
                          (others.size() == 1 && others[0].sums.size() > scope.sums.size());
-    if (sum && several && std::ranges::any_of(others, multiplies) && holds(terms, scope))
-      terms = named(std::move(terms), std::nullopt, scope, span);
+    if (!sum || !several) return;
+    if (holds(terms, scope)) {
+      if (std::ranges::any_of(others, multiplies)) terms = named(std::move(terms), std::nullopt, scope, span);
+    } else if (terms.size() > 1 && !others.empty() && operators::is_floating(system_.at(target_).dtype)) {
+      refuse(span,
+             "floating-point numbers that are added there may cancel, and tiles would multiply them first",
+             "leave out `tile`: on scalars they are added first");
+    }
   }
 
   /// The products of each with each; both share the sums around.

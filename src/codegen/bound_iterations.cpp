@@ -323,7 +323,8 @@ class ClassBounder {
                                                   std::size_t at) const {
     const auto& term = where.destination;
     const auto* other = std::get_if<Constant>(&where.operands[2]);
-    if (!is_local(term) || other == nullptr || !is_neutral(*other, dtype(term))) return std::nullopt;
+    if (!is_local(term) || other == nullptr || !operators::is_neutral(*other, dtype(term)))
+      return std::nullopt;
     const auto use = only_use(nodes, term, at);
     const auto* add = action_at<Compute>(nodes, use);
     const bool fits = add != nullptr && add->op == Op::add && add->flags == 0 && !add->indexed &&

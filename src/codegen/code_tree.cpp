@@ -97,11 +97,4 @@ std::set<std::size_t> local_slots(const Nodes& nodes, const std::vector<program:
   return result;
 }
 
-bool is_neutral(const program::Constant& number, program::DType dtype) {
-  const auto negative_zero = [](double value) { return value == 0 && std::signbit(value); };
-  if (number.rest != 0) return false;
-  if (!operators::is_floating(dtype)) return number.real == 0 && number.imaginary == 0;
-  return negative_zero(number.real) && (!operators::is_complex(dtype) || negative_zero(number.imaginary));
-}
-
 }  // namespace cyclotron::codegen

@@ -66,9 +66,6 @@ void each_reference(const program::Instruction& instruction, Read read, Write wr
 /// The slots of one element that every block writes before it reads them: what is left there nobody sees.
 [[nodiscard]] std::set<std::size_t> local_slots(const Nodes& nodes, const std::vector<program::Slot>& slots);
 
-/// True of what, added to a number of the dtype, leaves every bit of it.
-[[nodiscard]] bool is_neutral(const program::Constant& number, program::DType dtype);
-
 [[nodiscard]] inline std::int64_t coefficient(const program::Affine& form, std::size_t variable) {
   return variable < form.coefficients.size() ? form.coefficients[variable] : 0;
 }

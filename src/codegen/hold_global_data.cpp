@@ -565,8 +565,7 @@ void copy_choices_of_one(PeClass& pe_class) {
 
 bool may_hold_data(const Program& program) {
   const auto& machine = program.machine;
-  return machine.control && machine.control->global_data && !program.exit_plans.empty() &&
-         machine.link_maps.empty() && !machine::wraps_around(machine, 0);
+  return machine.control && machine.control->global_data && !program.exit_plans.empty();
 }
 
 }  // namespace

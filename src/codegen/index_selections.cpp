@@ -345,7 +345,8 @@ class ClassIndexer {
               where->destination,
               {}};
     const auto* other = std::get_if<Constant>(&where->operands[2]);
-    term.overwrites = other == nullptr || !is_neutral(*other, slots_[where->destination.slot.index()].dtype);
+    term.overwrites =
+        other == nullptr || !operators::is_neutral(*other, slots_[where->destination.slot.index()].dtype);
     if (term.overwrites) {
       term.base = where->operands[2];
     } else {

@@ -165,12 +165,13 @@ class ClassWriter {
  public:
   ClassWriter(const Mapping& mapping, const std::vector<Storage>& storage,
               const std::vector<program::TensorId>& tensors, const std::vector<ExitFlag>& flags,
-              const mapping::PeClass& cell)
+              const std::vector<bool>& partial, const mapping::PeClass& cell)
       : mapping_(mapping),
         graph_(mapping.graph),
         storage_(storage),
         tensors_(tensors),
         flags_(flags),
+        partial_(partial),
         cell_(cell),
         slots_(graph_.flows.size()) {}
 
@@ -290,7 +291,7 @@ class ClassWriter {
   void note_flag(const Statement& statement, const std::vector<poly::Affine>& point) {
     const bool defines =
         statement.kind == Kind::receive || statement.kind == Kind::move || statement.kind == Kind::compute;
-    if (flags_.empty() || !defines) return;
+    if (flags_.empty() || !defines || partial_[statement.target.flow.index()]) return;
     const auto& flow = graph_.at(statement.target.flow);
     for (std::size_t f = 0; f < flags_.size(); ++f) {
       if (flow.tensor != flags_[f].tensor) continue;
@@ -522,12 +523,28 @@ class ClassWriter {
   const std::vector<Storage>& storage_;
   const std::vector<program::TensorId>& tensors_;
   const std::vector<ExitFlag>& flags_;
+  const std::vector<bool>& partial_;
   const mapping::PeClass& cell_;
   std::vector<std::optional<Slot>> slots_;
   std::size_t depth_ = 0;
   program::PeClass result_;
   std::vector<FlagValue> flag_values_;
 };
+
+/// Flows of parts of sums, which are no elements of their tensors, and of sums on their way to the expression around them.
+std::vector<bool> partial_results(const dataflow::Graph& graph) {
+  std::vector<bool> result(graph.flows.size());
+  for (bool more = true; std::exchange(more, false);) {
+    for (const auto& rule : graph.rules) {
+      const auto* transfer = std::get_if<dataflow::Transfer>(&rule.action);
+      const bool partial = rule.origin == dataflow::Origin::lower_sum ||
+                           (transfer != nullptr && result[transfer->source.index()]);
+      if (!partial || result[rule.flow.index()]) continue;
+      result[rule.flow.index()] = more = true;
+    }
+  }
+  return result;
+}
 
 /// The labels of channels. Those that would be the same have the lines of the text whose values they move, and
 /// those of one line a number: `u along i (line 7, number 2)`.
@@ -583,8 +600,9 @@ Code write_code(const Mapping& mapping, const machine::Machine& machine, const s
   }
   for (std::size_t c = 0; c < mapping.classes.size(); ++c) result.classes.push_back(named_class(mapping, c));
   const auto parts = parts_of(mapping);
+  const auto partial = partial_results(graph);
   for (std::size_t c = 0; c < parts.size(); ++c) {
-    ClassWriter writer(mapping, storage, tensors, flags, mapping.classes[c]);
+    ClassWriter writer(mapping, storage, tensors, flags, partial, mapping.classes[c]);
     result.classes[c] = writer.write(std::move(result.classes[c]), parts[c]);
     code.flag_values.push_back(writer.flag_values());
   }

@@ -7,6 +7,8 @@
 
 #include <cyclotron/poly/effort.hpp>
 
+#include "slow_defaults.hpp"
+
 namespace cyclotron::driver {
 
 namespace {
@@ -22,10 +24,12 @@ constexpr unsigned long most_operations_of_long_ways = 200'000'000;
 /// are several hops away on a mesh; where they do not, their links between neighbours may serve. Wavefronts come last,
 /// but before other likely orders: of 1,400 random kernels whose first candidate was refused they helped 35, these 1.
 std::vector<Candidate> candidates(const recurrence::System& system, const schedule::Schedule& schedule,
-                                  schedule::Orders orders, const std::vector<dataflow::Relays>& ways) {
+                                  schedule::Orders orders, const std::vector<dataflow::Relays>& ways,
+                                  bool operands) {
   std::vector<Candidate> result;
-  const auto add = [&](const schedule::Schedule& completion, dataflow::FreeIndexPlacement free_indices) {
-    for (const auto way : ways) result.push_back({completion, free_indices, way});
+  const auto add = [&](const schedule::Schedule& completion, dataflow::FreeIndexPlacement free_indices,
+                       bool in_turn = false) {
+    for (const auto way : ways) result.push_back({completion, free_indices, way, operands, in_turn});
   };
   const auto completions = schedule::completions(system, schedule, orders);
   add(completions.front(), dataflow::FreeIndexPlacement::where_read);
@@ -36,6 +40,16 @@ std::vector<Candidate> candidates(const recurrence::System& system, const schedu
   rest.insert(orders == schedule::Orders::likely ? rest.begin() : rest.end(), wavefronts.begin(),
               wavefronts.end());
   for (const auto& completion : rest) add(completion, dataflow::FreeIndexPlacement::where_read);
+  // A value on a long way has to be made in an earlier step.
+  if (orders == schedule::Orders::all && ways.front() == dataflow::Relays::routed) {
+    using enum dataflow::FreeIndexPlacement;
+    for (const auto free_indices : {where_read, zero, in_statement}) {
+      for (const auto& wave : schedule::wavefronts_along_one(system, schedule)) add(wave, free_indices);
+    }
+    for (const auto free_indices : {where_read, zero, in_statement}) {
+      if (const auto in_turn = schedule::in_text_order(system, schedule)) add(*in_turn, free_indices, true);
+    }
+  }
   return result;
 }
 
@@ -73,21 +87,24 @@ Expected<Compiled, Refusal> CandidateSearch::run(const schedule::Schedule& sched
   const bool on_one_pe = is_on_one_pe(schedule);  // where no value goes any way
   if (compiled || !may_route_ || on_one_pe || is_limited(limits)) return compiled;
   const poly::EffortBudget budget(most_operations_of_long_ways);
-  for (const auto way : {routed, routed_in_turns}) {
-    auto other = try_ways(schedule, limits, {way});
+  is_far_ = false;  // of these
+  for (const auto& [way, operands] : {std::pair(routed, false), {routed_in_turns, false}, {routed, true}}) {
+    if (operands && !is_far_) break;
+    auto other = try_ways(schedule, limits, {way}, operands);
     if (other || other.error().obstacle() == Obstacle::effort) return other;
   }
   return compiled;
 }
 
 Expected<Compiled, Refusal> CandidateSearch::try_ways(const schedule::Schedule& schedule, Limits limits,
-                                                      const std::vector<dataflow::Relays>& ways) {
+                                                      const std::vector<dataflow::Relays>& ways,
+                                                      bool operands) {
   const bool is_limited = driver::is_limited(limits);
   std::optional<Refusal> first;
   std::optional<poly::EffortBudget> others;
   bool in_other_order = false;
   const bool on_one_pe = is_on_one_pe(schedule);
-  for (const auto& candidate : candidates(system_, schedule, limits.orders, ways)) {
+  for (const auto& candidate : candidates(system_, schedule, limits.orders, ways, operands)) {
     if (first && limits.most == 0) break;
     if (is_repeated(candidate, system_)) continue;
     if (first && on_one_pe && candidate.free_indices == dataflow::FreeIndexPlacement::where_read &&
@@ -96,8 +113,13 @@ Expected<Compiled, Refusal> CandidateSearch::try_ways(const schedule::Schedule& 
     --limits.most;
     ++tried_;
     auto compiled = compile_candidate(system_, candidate, machine_, !refused_, log_);
+    if (compiled && candidate.in_turn)
+      compiled->warning = pes_take_turns(system_.kernel, first.value().diagnostic);
     if (compiled && limits.prove) compiled = proven(std::move(*compiled), system_);
-    if (compiled) return compiled;
+    if (compiled) {
+      is_routed_ = candidate.relays == dataflow::Relays::routed;
+      return compiled;
+    }
     refused_ = true;
     const auto obstacle = compiled.error().obstacle();
     is_far_ = is_far_ || obstacle == Obstacle::distance;

@@ -40,14 +40,17 @@ class CandidateSearch {
   [[nodiscard]] std::size_t tried() const { return tried_; }
   /// True where some candidate of the last schedule took too many operations: with more it may compile.
   [[nodiscard]] bool lacked_effort() const { return lacked_effort_; }
-  /// True where links were missing for some of them.
+  /// True where links were missing for some of them, without limits even where values pass the PEs between.
   [[nodiscard]] bool is_far() const { return is_far_; }
   /// True where they were, or values came late or overtook each other: on long ways they may come in time.
   [[nodiscard]] bool may_route() const { return may_route_; }
+  /// True where values pass other PEs in the last that compiled.
+  [[nodiscard]] bool is_routed() const { return is_routed_; }
 
  private:
   [[nodiscard]] Expected<Compiled, Refusal> try_ways(const schedule::Schedule& schedule, Limits limits,
-                                                     const std::vector<dataflow::Relays>& ways);
+                                                     const std::vector<dataflow::Relays>& ways,
+                                                     bool operands = false);
 
   const recurrence::System& system_;
   const machine::Machine& machine_;
@@ -57,6 +60,7 @@ class CandidateSearch {
   bool lacked_effort_ = false;
   bool is_far_ = false;  ///< Links were missing for some candidate of the last schedule.
   bool may_route_ = false;
+  bool is_routed_ = false;
 };
 
 }  // namespace cyclotron::driver

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@ namespace cyclotron::driver {
 
 /// A placement that takes so much longer than the best may be chosen for its fewer PEs.
 inline constexpr double about_as_fast = 1.05;
+inline constexpr auto no_time = std::numeric_limits<double>::infinity();
 
 /// The system with its reductions in one order.
 struct Variant {
@@ -38,10 +40,11 @@ struct Choice {
   bool routed;
   double
       lost_iterations;  ///< Of loops that other placements may end early: the most by which it may be slower.
+  double at_least = 0;  ///< Cycles, where the simulator has given up: each PE then has as many instructions.
 };
 
-/// Times of all choices, by the simulator. Of one that it does not tell, the estimate, as much too small as those of
-/// others are. Where early exits are lost, as if the others ended after one iteration.
+/// Times of all choices, by the simulator. Of one that it does not tell, some more than the estimate, as much too
+/// small as that of its like is. Where early exits are lost, as if the others ended after one iteration.
 [[nodiscard]] std::vector<double> times_of(const std::vector<Choice>& choices);
 
 [[nodiscard]] double best_time(const std::vector<Choice>& choices);

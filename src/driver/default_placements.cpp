@@ -36,14 +36,15 @@ schedule::Placements default_placements(const recurrence::System& system, const 
     auto result = default_placements(system, machine, Array::grid, descending);
     auto on_line = default_placements(system, machine, Array::line, descending);
     std::ranges::move(on_line.defaults, std::back_inserter(result.others));
-    for (const auto list : {&schedule::Placements::others, &schedule::Placements::reordered,
-                            &schedule::Placements::in_trees, &schedule::Placements::dealt})
+    for (const auto list :
+         {&schedule::Placements::others, &schedule::Placements::reordered, &schedule::Placements::in_trees,
+          &schedule::Placements::dealt, &schedule::Placements::narrower})
       std::ranges::move(on_line.*list, std::back_inserter(result.*list));
     return result;
   }
   auto result = placements_on(system, machine, array);
-  for (auto* placements :
-       {&result.defaults, &result.others, &result.reordered, &result.in_trees, &result.dealt}) {
+  for (auto* placements : {&result.defaults, &result.others, &result.reordered, &result.in_trees,
+                           &result.dealt, &result.narrower}) {
     if (array == Array::line) {
       std::erase_if(*placements, [](const schedule::Placement& placement) {
         return schedule::is_on_one_pe(placement.schedule);

@@ -38,17 +38,25 @@ Found search_in_order(const Reordered& system, const machine::Machine& machine,
   const bool narrow = taken.compiled && on_grid.is_narrow(on_grid.taken());
   const auto wanted = taken.compiled ? on_grid.expected() : no_time;
   auto found = std::move(taken);
+  auto to_be_beaten = std::min(on_grid.time_in_order(), to_beat);
   const auto search = [&](Array array) {
-    PlacementSearch others(system, machine, array, descending, std::min(found.time, to_beat), log);
+    PlacementSearch others(system, machine, array, descending, to_be_beaten, log);
     if (array == Array::either) others.go_on_from(on_grid);
     if (found.compiled) others.expect(on_grid.largest_estimate());
     const auto promise = others.promise();
     if (!promise || *promise * much_faster >= wanted) return;
     Found other{array == Array::either ? others.run_in_brief() : others.run(), no_time};
     other.time = others.time();
+    to_be_beaten = std::min(to_be_beaten, others.time_in_order());
+    const bool compiles = static_cast<bool>(other.compiled);
     found = faster(std::move(found), std::move(other));
-    if (!found.compiled || found.time != on_grid.time()) return;
+    if (!found.compiled) return;
     auto& warning = found.compiled->warning;
+    if (found.time != on_grid.time()) {
+      const auto of_grid = compiles ? on_grid.warning(others.taken()) : std::nullopt;
+      if (!warning && of_grid && is_of_unknown(*of_grid)) warning = of_grid;
+      return;
+    }
     if (!warning || (array == Array::either && is_of_unknown(*warning)))
       warning = others.warning(on_grid.taken());
   };

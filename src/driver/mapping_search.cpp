@@ -95,8 +95,9 @@ std::size_t level_of_tables(const dataflow::Placed& placed) {
 /// The distributions of a step's loops, in turn.
 class DistributionSearch {
  public:
-  DistributionSearch(const dataflow::Placed& placed, const machine::Machine& machine, dataflow::Relays relays)
-      : placed_(placed), machine_(machine), relays_(relays) {}
+  DistributionSearch(const dataflow::Placed& placed, const machine::Machine& machine, dataflow::Relays relays,
+                     bool operands)
+      : placed_(placed), machine_(machine), relays_(relays), operands_(operands) {}
 
   /// The first that maps.
   std::optional<Mapped> run() {
@@ -137,8 +138,9 @@ class DistributionSearch {
   std::optional<Mapped> map_parts(const dataflow::Placed& points, std::size_t level,
                                   const std::vector<std::int64_t>& parts) {
     if (is_whole(parts) || !mapping::is_locally_ordered(points, level, parts)) return std::nullopt;
-    auto shared =
-        attempt([&] { return share_links(dataflow::distribute(points, level, parts), machine_, relays_); });
+    auto shared = attempt([&] {
+      return share_links(dataflow::distribute(points, level, parts), machine_, relays_, operands_);
+    });
     auto mapped =
         shared ? map(std::move(shared->placed), machine_, true) : Expected<Mapped, Refusal>(shared.error());
     if (mapped) return std::move(*mapped);
@@ -157,13 +159,14 @@ class DistributionSearch {
   const dataflow::Placed& placed_;
   const machine::Machine& machine_;
   dataflow::Relays relays_;
+  bool operands_;
   std::optional<Refusal> lack_of_effort_;
 };
 
 }  // namespace
 
 dataflow::Shared share_links(const dataflow::Placed& placed, const machine::Machine& machine,
-                             dataflow::Relays relays) {
+                             dataflow::Relays relays, bool operands) {
   const auto dimensions = placed.space.size();
   const bool known_links =
       machine.link_maps.empty() && (!machine.grid.empty() || !machine::wraps_around(machine));
@@ -177,7 +180,9 @@ dataflow::Shared share_links(const dataflow::Placed& placed, const machine::Mach
     const auto pace = relays == dataflow::Relays::routed_together ? dataflow::Pace::together
                       : relays == dataflow::Relays::routed_singly ? dataflow::Pace::singly
                                                                   : dataflow::Pace::in_stages;
-    auto routed = dataflow::route(result.placed, neighbours_of(machine, dimensions), pace);
+    const auto neighbours = neighbours_of(machine, dimensions);
+    if (operands) result.placed = dataflow::move_operands(result.placed, neighbours);
+    auto routed = dataflow::route(result.placed, neighbours, pace);
     if (routed) result = {std::move(*routed), true};
   }
   return result;
@@ -185,13 +190,14 @@ dataflow::Shared share_links(const dataflow::Placed& placed, const machine::Mach
 
 Expected<Mapped, Refusal> map_in_parts(const dataflow::Placed& placed,
                                        Expected<dataflow::Shared, Refusal> shared,
-                                       const machine::Machine& machine, dataflow::Relays relays) {
+                                       const machine::Machine& machine, dataflow::Relays relays,
+                                       bool operands) {
   auto whole = shared ? map(std::move(shared->placed), machine, shared->changed)
                       : Expected<Mapped, Refusal>(shared.error());
   if (whole) return whole;
   const auto obstacle = whole.error().obstacle();
   if (obstacle != Obstacle::late_value && obstacle != Obstacle::overtaking) return whole;
-  DistributionSearch search(placed, machine, relays);
+  DistributionSearch search(placed, machine, relays, operands);
   auto distributed = attempt([&] { return search.run(); });
   if (!distributed) return distributed.error();
   if (*distributed) {

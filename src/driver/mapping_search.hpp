@@ -13,9 +13,10 @@
 
 namespace cyclotron::driver {
 
-/// The same points with values that come into each PE once and pass each link once.
+/// The same points with values that come into each PE once and pass each link once. `operands`: on long ways, those of partial
+/// sums go, too.
 [[nodiscard]] dataflow::Shared share_links(const dataflow::Placed& placed, const machine::Machine& machine,
-                                           dataflow::Relays relays);
+                                           dataflow::Relays relays, bool operands);
 
 /// A mapping, and the dataflow that it maps.
 struct Mapped {
@@ -29,8 +30,8 @@ struct Mapped {
 /// it distributed: one part of their points after the other. `shared` is share_links(placed), or its refusal.
 [[nodiscard]] Expected<Mapped, Refusal> map_in_parts(const dataflow::Placed& placed,
                                                      Expected<dataflow::Shared, Refusal> shared,
-                                                     const machine::Machine& machine,
-                                                     dataflow::Relays relays);
+                                                     const machine::Machine& machine, dataflow::Relays relays,
+                                                     bool operands);
 
 /// The mapping's program. Where a PE has fewer channels than it needs, kinds of message take turns on them, and the
 /// mapping becomes theirs. `holds_data`: with the global data on the executive, where the channels allow it.

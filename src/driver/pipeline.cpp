@@ -124,7 +124,8 @@ Lowered lower(const recurrence::System& system, const Candidate& candidate, cons
   auto placed = dataflow::place(graph, schedule, grid, rows);
   log.stage("place");
   if (verify_now) verify(graph, placed, false, log);
-  auto shared = attempt([&] { return share_links(placed, machine, candidate.relays); });
+  auto shared =
+      attempt([&] { return share_links(placed, machine, candidate.relays, candidate.moves_operands); });
   return {std::move(graph), std::move(placed), std::move(shared)};
 }
 
@@ -204,13 +205,14 @@ Expected<Compiled, Refusal> compile_candidate(const recurrence::System& system, 
     if (compiled || !compiled.error().is_illegal()) return compiled;
   }
   auto relays = candidate.relays;
-  auto mapped = map_in_parts(lowered->placed, std::move(lowered->shared), array, relays);
+  const bool operands = candidate.moves_operands;
+  auto mapped = map_in_parts(lowered->placed, std::move(lowered->shared), array, relays, operands);
   const bool in_stages = relays == dataflow::Relays::routed && lowered->placed.within > 0;
   if (!mapped && (in_stages || relays == dataflow::Relays::routed_singly) &&
       mapped.error().obstacle() == Obstacle::late_value) {
     relays = dataflow::Relays::routed_together;  // of the same graph, by other routes
-    auto shared = attempt([&] { return share_links(lowered->placed, array, relays); });
-    mapped = map_in_parts(lowered->placed, std::move(shared), array, relays);
+    auto shared = attempt([&] { return share_links(lowered->placed, array, relays, operands); });
+    mapped = map_in_parts(lowered->placed, std::move(shared), array, relays, operands);
   }
   if (!mapped) return mapped.error();
   const bool may_end = mapped->distributed && !recurrence::early_exits(system).empty();

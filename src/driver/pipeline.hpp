@@ -16,6 +16,8 @@ struct Candidate {
   schedule::Schedule schedule;
   dataflow::FreeIndexPlacement free_indices = dataflow::FreeIndexPlacement::where_read;
   dataflow::Relays relays = dataflow::Relays::shared;
+  bool moves_operands = false;  ///< Of partial sums, on long ways.
+  bool in_turn = false;         ///< One point after the other, wherever their PEs are.
 };
 
 /// The candidate's program. Its dataflow is verified before it is mapped where the error may be told (`verify_first`),

@@ -4,92 +4,16 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <ranges>
 #include <utility>
 
 #include <cyclotron/poly/effort.hpp>
 
 #include "simulated_cycles.hpp"
-#include "slow_defaults.hpp"
 
 namespace cyclotron::driver {
 
 namespace {
-
-/// Candidates that are compiled to find a better placement than the first: so many in about 0.2 s of kernels of one
-/// equation, divided by what makes their analysis slow; and at least and most so many.
-constexpr std::size_t candidates_of_one = 600, least_candidates = 4, most_candidates = 24;
-/// Of kernels that cost so little, placements for which values come late are tried with values on long ways, too.
-constexpr std::size_t small_kernel = candidates_of_one / most_candidates;
-/// At most so many where even one PE takes long to analyse.
-constexpr std::size_t least_candidates_of_long = 2;
-/// A kernel whose candidates cost so much, and that takes so few cycles, gains less by a search than that takes: in
-/// proportion, where they cost more.
-constexpr std::size_t long_kernel = 900;
-constexpr double few_cycles = 300;
-/// One whose candidates cost so much runs on one PE first: that costs less, and tells what is worth to be tried.
-constexpr std::size_t costly_kernel = 200;
-/// Unless it takes so many times longer than the usual default, by their estimates: that is tried at once.
-constexpr double hopeless = 8;
-/// Operations of integer sets for that: some tenths of a second. A kernel that needs more has it in as many as a whole
-/// analysis may take where no default compiles: unlikely placements would take far longer.
-constexpr unsigned long most_operations_of_one_pe = 8'000'000, most_operations_of_very_long = 40'000'000;
-/// For each placement of a costly kernel at first, by its cost, and at most; and for all of these together, about.
-constexpr unsigned long operations_of_one = 6'000, least_operations_of_first = 1'000'000,
-                        most_operations_of_first = 3'000'000, most_operations_together = 16'000'000;
-/// One that needs so many times the operations is tried where it promises to be so many times as fast; and any, where it
-/// promises to be so much faster than the best.
-constexpr unsigned long times_more = 3;
-constexpr double price_of_more = 1.25, worth_trying = 1.1;
-/// For the first placement of a very long kernel, or another of a kernel that takes one PE.
-constexpr unsigned long most_operations_of_long = 20'000'000;
-/// For all others of a costly kernel that one PE refuses: they rarely compile.
-constexpr unsigned long most_operations_without_one_pe = 12'000'000;
-/// The same where no default compiles, of any kernel.
-constexpr std::size_t most_in_need = 64;
-/// Of one placement: other orders of time rarely help. The third is a wavefront: of 32 that were tried for long kernels
-/// that run on one PE, two compiled.
-constexpr std::size_t most_of_one = 3, most_of_one_long = 2;
-constexpr auto no_limit = std::numeric_limits<std::size_t>::max();
-/// Operations of integer sets for all that is tried where nothing else compiles: about a second, and half of that where
-/// as much was tried before.
-constexpr unsigned long most_operations_in_need = 10'000'000, most_operations_in_need_of_costly = 5'000'000;
-/// Placements whose values have to pass PEs on long ways, and operations for each: they have more to analyse.
-constexpr std::size_t most_routed = 4, most_routed_of_long = 2;
-constexpr unsigned long most_operations_of_routes = 8'000'000;
-/// Of these, ways that take more operations: each is a second or two that finds nothing.
-constexpr std::ptrdiff_t most_lacking = 2;
-/// So many where that is more, for each unit of a kernel's cost: long kernels have as many more values.
-constexpr unsigned long operations_of_cost = 10'000;
-/// A placement whose estimate is so many times better is tried before the usual default.
-constexpr double far_faster = 2;
-/// One whose PEs take so many times longer than estimated may wait for each other where they need not.
-constexpr double far_slower = 1.3;
-/// One that takes seconds to analyse is tried in the end where its estimate is so many times better than one PE, or than
-/// the best; some tenths of a second where it is `much_faster`, of long kernels where `far_faster`.
-constexpr double worth_seconds = 1.75, many_times = 4;
-/// Operations for one with long ways where its estimate is `hopeless` times better: many stages have many ways. And for
-/// the best of all where nothing else compiles: half a minute, or a minute.
-constexpr unsigned long most_operations_of_stages = 100'000'000, most_operations_at_last = 400'000'000;
-/// Operations of integer sets for each of its analyses: some milliseconds.
-constexpr unsigned long most_operations = 500'000;
-/// For the analysis of the one that promises the most of those that need more: some tenths of a second.
-constexpr unsigned long most_operations_again = 4'000'000;
-/// So many of these in the end of a search, while their operations suffice.
-constexpr std::size_t most_long = 2;
-/// On fewer PEs, placements are tried up to this factor of the estimate: it does not see what overlaps.
-constexpr double uncertainty = 1.25;
-/// So many others are tried up to this factor of the best time, as estimates are about as far off, whatever was tried
-/// before: of kernels that are not costly, and of all in brief.
-constexpr std::size_t most_by_chance = 2;
-constexpr double by_chance = 1.35;
-/// The same operations where reductions of a placement that compiles have another order, which is as legal: some tenths
-/// of a second; and for so many placements.
-constexpr unsigned long most_operations_reordered = 20'000'000;
-constexpr std::size_t most_reordered = 3;
-/// So many placements that deal values out in turn are tried, of kernels that are not long.
-constexpr std::size_t most_dealt = 2;
 
 /// The time to compile a candidate, of which one for a kernel of one equation and one index takes 1, about.
 std::size_t cost_of(const recurrence::System& system) {
@@ -101,6 +25,8 @@ std::size_t cost_of(const recurrence::System& system) {
 std::ptrdiff_t wide(const std::vector<std::int64_t>& grid) {
   return std::ranges::count_if(grid, [](std::int64_t pes) { return pes > 1; });
 }
+
+bool is_sum(const std::string& index) { return index.find('+') != std::string::npos; }
 
 }  // namespace
 
@@ -155,9 +81,13 @@ Expected<Compiled, Refusal> PlacementSearch::run() {
     try_turned();
     try_reordered();
     if (cost_ < long_kernel) try_dealt();
-    try_all_long();
+    try_narrower();
+    try_statements_last();
+    try_loaded();
+    try_harder();
   } else {
     try_one_pe();
+    try_refused();
   }
   if (const auto* one = one_pe(); one != nullptr && loses_exits() && is_promising(*one)) try_one_pe_in_full();
   return choose();
@@ -175,66 +105,13 @@ bool PlacementSearch::is_narrow(const Choice& taken) const {
   return taken.wide < std::min<std::ptrdiff_t>(wide(machine_.grid), 2);
 }
 
-bool PlacementSearch::lacked_effort() const {
-  return std::ranges::any_of(lacked_, [&](const Lacked& one) { return is_open(one); });
-}
-
-double PlacementSearch::expected() const {
-  if (!is_slow(taken())) return std::min(time_, taken().placement.cycles);
-  // All estimates of a kernel may be as much too small.
-  auto times = no_time;
-  for (const auto& choice : choices_)
-    times = std::min(times, static_cast<double>(choice.cycles.value_or(0)) / choice.placement.cycles);
-  return time_ / std::max(times, 1.0);
-}
-
-double PlacementSearch::largest_estimate() const {
-  double times = 1;
-  for (const auto& choice : choices_) {
-    if (choice.cycles.value_or(0) > 0)
-      times = std::max(times, choice.placement.cycles / static_cast<double>(*choice.cycles));
-  }
-  return time_ * times;
-}
-
-std::optional<double> PlacementSearch::promise() const {
-  std::optional<double> least;
-  for (const auto* placements : {&placements_.defaults, &placements_.others}) {
-    for (const auto& placement : *placements)
-      least = std::min(least.value_or(placement.fullest), placement.fullest);
-  }
-  return least;
-}
-
-std::optional<Diagnostic> PlacementSearch::warning(const Choice& taken) const {
-  const auto& system = taken.variant->reordered.system;
-  if (const auto* best = much_better(taken); best != nullptr) {
-    return refused_is_faster(system.kernel, taken.pes, best->placement.schedule,
-                             times(taken, best->placement), best->refusal.diagnostic);
-  }
-  if (!is_narrow(taken)) return std::nullopt;
-  auto left = lacked_ | std::views::filter([&](const Lacked& lacked) { return is_open(lacked); });
-  const auto best =
-      std::ranges::min_element(left, {}, [&](const Lacked& lacked) { return lacked.placement.cycles; });
-  if (best == left.end() || taken.placement.cycles < much_faster * best->placement.cycles)
-    return std::nullopt;
-  return unknown_may_be_faster(system, taken.pes, best->placement.schedule, times(taken, best->placement));
-}
-
-double PlacementSearch::times(const Choice& taken, const schedule::Placement& other) {
-  const auto estimate = taken.placement.cycles / other.cycles;
-  if (!taken.cycles) return estimate;
-  const auto most = static_cast<double>(*taken.cycles) / other.least;
-  return std::clamp(estimate, much_faster, std::max(much_faster, most));
-}
-
 Expected<Compiled, Refusal> PlacementSearch::run_in_brief() {
   try_best_first();
   if (!choices_.empty()) {
     try_reordered();
     if (cost_ < long_kernel) try_dealt();
   }
-  try_all_long();
+  try_harder();
   return choices_.empty() ? first_refusal_.value_or(Refusal{}) : choose();
 }
 
@@ -316,7 +193,7 @@ void PlacementSearch::try_best_first() {
     });
     auto attempt = *best;
     open.erase(best);
-    if (left < attempt.operations) continue;
+    if (left < attempt.operations / 2) continue;  // the last may take somewhat more than is left
     if (attempt.cycles >= time_to_beat()) {
       if (chances == 0 || attempt.routed || attempt.cycles >= by_chance * time_to_beat()) continue;
       --chances;
@@ -328,8 +205,8 @@ void PlacementSearch::try_best_first() {
     const bool is_new = !tried_.contains(key(placement, routed));
     const poly::EffortLimit limit(operations);
     try_order(placement, routed ? orders_of_routes() : orders(), routed);
-    if (is_open({placement, routed})) {
-      left -= operations;
+    if (is_open({.placement = placement, .routed = routed})) {
+      left -= std::min(left, operations);
       attempt.operations *= times_more;
       attempt.cycles *= price_of_more;
       open.push_back(std::move(attempt));
@@ -355,7 +232,8 @@ void PlacementSearch::try_rest() {
   for (const bool again : {false, true}) {
     for (const auto& placement : rest) {
       if (spent() >= most) break;
-      if (is_promising(placement) && (again || !is_part_refused(placement, false)))
+      if (!has_lacked(placement, false) && is_promising(placement) &&
+          (again || !is_part_refused(placement, false)))
         try_placement(placement, orders());
     }
   }
@@ -363,7 +241,7 @@ void PlacementSearch::try_rest() {
   std::size_t chances = most_by_chance;
   for (const auto& placement : rest) {
     if ((cost_ >= costly_kernel && spent() >= most) || chances == 0) break;
-    if (tried_.contains(key(placement)) || !is_by_chance(placement)) continue;
+    if (tried_.contains(key(placement)) || has_lacked(placement, false) || !is_by_chance(placement)) continue;
     const auto before = choices_.size();
     try_placement(placement, orders());
     if (choices_.size() > before) --chances;
@@ -428,12 +306,15 @@ void PlacementSearch::try_routes() {
     return std::tuple(!usual, refused.placement.in_turn, refused.placement.cycles);
   });
   const auto lacking = [&] { return std::ranges::count_if(lacked_, &Lacked::routed); };
+  bool is_late_worth =
+      cost_ < costly_kernel && !choices_.empty() && is_slow(choices_[best_first(choices_).front()]);
   for (std::size_t tried = 0, n = 0; n < refused_.size() && tried < most && lacking() < most_lacking; ++n) {
     const auto& [placement, refusal] = refused_[n];
     const bool may_be =
         is_promising(placement) || (cost_ < costly_kernel && !choices_.empty() && is_by_chance(placement));
-    if (!is_far(placement) || tried_.contains(key(placement, true)) || has_lacked(placement, true) ||
-        !may_be || is_part_refused(placement, true) ||
+    const bool may_route = is_far(placement) || (is_late_worth && late_.contains(key(placement)));
+    if (!may_route || tried_.contains(key(placement, true)) || has_lacked(placement, true) || !may_be ||
+        is_part_refused(placement, true) ||
         (cost_ >= costly_kernel && !choices_.empty() &&
          hope(placement) * (is_very_long_ ? far_faster : much_faster) >= best_time(choices_)))
       continue;
@@ -441,10 +322,16 @@ void PlacementSearch::try_routes() {
     const auto before = choices_.size();
     const bool is_late = try_order(placement, orders_of_routes(), true) == Obstacle::late_value;
     const bool compiles = choices_.size() > before;
+    is_late_worth = is_late_worth && !compiles;
     const auto* other = is_late ? reordered(placement, 1) : nullptr;
     if (other != nullptr && !compiles_as(*other)) try_order(*other, orders_of_routes(), true);
     if (compiles) refused_.erase(refused_.begin() + static_cast<std::ptrdiff_t>(n--));
   }
+  if (choices_.empty()) return;
+  const auto& best = choices_[best_first(choices_).front()];
+  const bool in_waves = std::ranges::any_of(best.compiled.schedule.time_indices, is_sum);
+  if (in_waves && !best.routed && is_slow(best, far_faster))
+    try_order(schedule::Placement(best.placement), 1, true);
 }
 
 bool PlacementSearch::compiles_as(const schedule::Placement& placement) const {
@@ -500,9 +387,10 @@ Order PlacementSearch::order(const schedule::Schedule& schedule) {
 
 PlacementSearch::Key PlacementSearch::key(const schedule::Placement& placement, bool routed) {
   const auto& schedule = placement.schedule;
-  std::vector<std::string> dealt;
-  std::ranges::transform(schedule.folds, std::back_inserter(dealt), &schedule::Fold::dimension);
-  return {schedule.space_indices,      order(schedule),        dealt,
+  std::vector<std::string> folds;
+  for (const auto& fold : schedule.folds)
+    folds.push_back(fmt::format("{} {} {}", fold.dimension, schedule::name(fold.kind), fold.parts));
+  return {schedule.space_indices,      order(schedule),        folds,
           !schedule.movements.empty(), schedule.is_serpentine, routed};
 }
 
@@ -545,10 +433,12 @@ std::optional<Obstacle> PlacementSearch::try_order(const schedule::Placement& pl
     auto compiled = search.run(placement.schedule, limits);
     if (!compiled && search.lacked_effort()) {
       tried_.erase(key(placement, routed));
-      if (!has_lacked(placement, routed)) lacked_.push_back({placement, routed});
+      note_lack(placement, routed);
     }
     if (!compiled && (search.is_far() || (cost_ <= small_kernel && search.may_route())))
       far_.insert(key(placement));
+    else if (!compiled && search.may_route())
+      late_.insert(key(placement));
     const auto obstacle = compiled ? std::nullopt : std::optional(compiled.error().obstacle());
     keep(placement, **variant, std::move(compiled), routed);
     return obstacle;
@@ -567,7 +457,8 @@ std::vector<PlacementSearch::Hope> PlacementSearch::hopes(
       const auto& plain = choices_[n].placement;
       if (plain.schedule.space_indices == other.schedule.space_indices &&
           plain.schedule.movements == other.schedule.movements && plain.schedule.folds.empty())
-        result.push_back({times[n] * other.cycles / plain.cycles, &other, choices_[n].routed});
+        result.push_back(
+            {times[n] * other.cycles / plain.cycles, &other, choices_[n].routed, is_slow(choices_[n])});
     }
   }
   std::ranges::stable_sort(result, {}, &Hope::cycles);
@@ -576,19 +467,26 @@ std::vector<PlacementSearch::Hope> PlacementSearch::hopes(
 
 void PlacementSearch::try_reordered() {
   const poly::EffortLimit limit(most_operations_reordered);
-  for (const auto& [cycles, other, routed] :
+  double least = 0;  // of those that are worth it
+  for (const auto& [cycles, other, routed, waits] :
        hopes(placements_.reordered) | std::views::take(most_reordered)) {
     const auto& schedule = other->schedule;
     const bool from_both_ends = !schedule.reductions.empty() && !schedule.inward_indices.empty();
     const bool is_long = cost_ >= (from_both_ends ? costly_kernel : long_kernel);
     const auto worth = is_very_long_ ? far_faster : is_long ? much_faster : 1;
-    if (cycles * worth < best_time(choices_)) try_order(*other, orders(), routed);
+    if (cycles * worth < best_time(choices_)) least = std::max(least, cycles);
+    // Of two that promise about as much, either may be the better.
+    else if (cost_ >= long_kernel || cycles >= uncertainty * least)
+      continue;
+    try_order(*other, orders(), routed);
   }
 }
 
 void PlacementSearch::try_swapped() {
-  const poly::EffortLimit limit(cost_ < costly_kernel ? most_operations_again : most_operations);
   const auto& best = choices_[best_first(choices_).front()];
+  const poly::EffortLimit limit(has_lacked(best.placement, best.routed) ? most_operations_reordered
+                                : cost_ < costly_kernel                 ? most_operations_again
+                                                                        : most_operations);
   const auto& grid = best.compiled.program.grid;
   if (!best.placement.is_folded || best.placement.schedule.space_indices.size() != 2 || grid[0] == 1 ||
       grid[1] == 1 || machine_.grid.size() != 2 || machine_.grid[0] != machine_.grid[1])
@@ -596,38 +494,126 @@ void PlacementSearch::try_swapped() {
   auto swapped = best.placement;
   auto& space = swapped.schedule.space_indices;
   std::swap(space[0], space[1]);
-  try_order(swapped, 1, best.routed);
+  try_order(swapped, cost_ < costly_kernel ? orders() : 1, best.routed);
   forget_lack(swapped);
 }
 
+template <typename Try>
+bool PlacementSearch::gains(const Try& variant) {
+  const auto before = choices_.size();
+  const auto time = best_time(choices_);
+  variant();
+  if (best_time(choices_) * about_as_fast < time) return true;
+  if (choices_.size() > before) choices_.pop_back();
+  return false;
+}
+
 void PlacementSearch::try_turned() {
-  const poly::EffortLimit limit(most_operations_again);
+  const bool is_costly = cost_ >= costly_kernel;
+  const poly::EffortLimit limit(is_costly ? most_operations_of_routes : most_operations_again);
   const auto& first = choices_[best_first(choices_).front()];
   const auto least = (first.placement.in_turn ? far_faster : far_slower) * first.placement.cycles;
-  if (cost_ >= costly_kernel || first.routed || !(first.placement.in_turn || first.placement.is_folded) ||
+  if (cost_ >= long_kernel || first.routed || !(first.placement.in_turn || first.placement.is_folded) ||
       static_cast<double>(first.cycles.value_or(0)) < least)
     return;
   auto placement = first.placement;
   for (std::size_t d = 0; d < placement.schedule.space_indices.size(); ++d) {
     auto turned = placement;
     auto& index = turned.schedule.space_indices[d];
-    if (index == "0") continue;
+    if (index == "0" || is_sum(index)) continue;
     index = fmt::format("-{}", index);
-    const auto before = choices_.size();
-    try_order(turned, 1);
-    forget_lack(turned);
     // Both dimensions may be better the other way.
-    if (choices_.size() > before && best_first(choices_).front() == before) placement = turned;
+    if (gains([&] { try_order(turned, 1); })) placement = turned;
+    forget_lack(turned);
+    if (is_costly) return;
   }
 }
 
 void PlacementSearch::try_dealt() {
   const poly::EffortLimit limit(most_operations_again);
-  for (const auto& [cycles, dealt, routed] : hopes(placements_.dealt) | std::views::take(most_dealt)) {
-    if (cycles >= best_time(choices_)) break;
+  for (const auto& [cycles, dealt, routed, waits] : hopes(placements_.dealt) | std::views::take(most_dealt)) {
+    // PEs that wait for their neighbours' blocks may wait for less where these take turns, which estimates do not tell.
+    if (cycles >= (waits ? by_chance : 1) * best_time(choices_)) continue;
     try_order(*dealt, 1, routed);
     if (is_far(*dealt)) try_order(*dealt, 1, true);
   }
+  const auto& first = choices_[best_first(choices_).front()];
+  if (!is_slow(first)) return;
+  // Of those that are refused in blocks, the best: values then come from other PEs.
+  auto others = placements_.dealt | std::views::filter([&](const schedule::Placement& other) {
+                  return !is_found(other.schedule.space_indices);
+                });
+  const auto best = std::ranges::min_element(others, {}, &schedule::Placement::cycles);
+  if (best == others.end() || best->cycles * far_faster >= best_time(choices_)) return;
+  try_order(*best, 1);
+  if (is_far(*best)) try_order(*best, 1, true);
+}
+
+void PlacementSearch::try_narrower() {
+  const poly::EffortLimit limit(most_operations_again);
+  for (auto time = no_time; best_time(choices_) * about_as_fast < time;) {
+    time = best_time(choices_);
+    const auto& best = choices_[best_first(choices_).front()];
+    const auto& found = best.placement.schedule;
+    if (cost_ >= costly_kernel || best.routed || !is_slow(best, far_faster)) return;
+    const auto kind = found.folds.empty() ? schedule::FoldKind::block : found.folds.front().kind;
+    const auto half = std::ranges::find_if(placements_.narrower, [&](const schedule::Placement& other) {
+      const auto& fold = other.schedule.folds.front();
+      return other.schedule.space_indices == found.space_indices &&
+             other.schedule.movements == found.movements && fold.kind == kind &&
+             fold.parts == static_cast<std::int64_t>(best.placement.pes) / 2;
+    });
+    if (half == placements_.narrower.end()) return;
+    try_order(*half, orders());
+  }
+}
+
+void PlacementSearch::try_statements_last() {
+  const auto& best = choices_[best_first(choices_).front()];
+  auto placement = best.placement;
+  auto& times = placement.schedule.time_indices;
+  times = best.compiled.schedule.time_indices;
+  // Indices of what runs one after the other: `expand_arrays`.
+  std::ranges::stable_partition(times,
+                                [](const std::string& index) { return !index.starts_with("statement"); });
+  if (best.pes == 1 || times == best.compiled.schedule.time_indices ||
+      static_cast<double>(best.cycles.value_or(0)) < far_slower * placement.fullest)
+    return;
+  try_variant(placement, best.routed);
+}
+
+void PlacementSearch::try_loaded() {
+  const auto& best = choices_[best_first(choices_).front()];
+  auto placement = best.placement;
+  const auto& space = placement.schedule.space_indices;
+  // On a grid each PE would hold rows and columns of matrices: many copies of all, where a few words on their way do.
+  if (machine_.grid.empty() || std::ranges::count(space, "0") + 1 != std::ssize(space)) return;
+  auto& movements = placement.schedule.movements;
+  double elements = 0;
+  for (const auto& tensor : system_.system.tensors) {
+    if (!placements_.passing.contains(tensor.name) ||
+        std::ranges::find(movements, tensor.name, &schedule::Movement::tensor) != movements.end())
+      continue;
+    movements.push_back({tensor.name, schedule::MovementKind::prefetch, {}});
+    double size = 1;
+    for (const auto extent : tensor.extents()) size *= static_cast<double>(extent);
+    elements += size;
+  }
+  if (best.pes == 1 || elements == 0 || elements * static_cast<double>(best.pes) > most_loaded ||
+      static_cast<double>(best.cycles.value_or(0)) < far_slower * placement.fullest)
+    return;
+  try_variant(placement, best.routed);
+}
+
+void PlacementSearch::try_variant(const schedule::Placement& placement, bool routed) {
+  const poly::EffortLimit limit(cost_ < costly_kernel ? most_operations_again : most_operations_of_routes);
+  auto& variant = this->variant(placement.schedule);
+  CandidateSearch::Limits limits{.most = 1, .prove = false, .orders = schedule::Orders::likely};
+  if (routed) limits.way = dataflow::Relays::routed;
+  gains([&] {
+    auto compiled = variant.search.run(placement.schedule, limits);
+    if (compiled) keep(placement, variant, std::move(compiled), routed);
+  });
 }
 
 bool PlacementSearch::is_open(const Lacked& lacked) const {
@@ -640,8 +626,29 @@ bool PlacementSearch::has_lacked(const schedule::Placement& placement, bool rout
   });
 }
 
+void PlacementSearch::note_lack(const schedule::Placement& placement, bool routed) {
+  const auto operations = poly::EffortLimit::of_each().value_or(0);
+  const auto known = std::ranges::find_if(lacked_, [&](const Lacked& lacked) {
+    return lacked.routed == routed && key(lacked.placement) == key(placement);
+  });
+  if (known == lacked_.end())
+    lacked_.push_back({placement, routed, operations});
+  else
+    known->operations = std::max(known->operations, operations);
+}
+
 void PlacementSearch::forget_lack(const schedule::Placement& placement) {
   std::erase_if(lacked_, [&](const Lacked& lacked) { return key(lacked.placement) == key(placement); });
+}
+
+void PlacementSearch::try_harder() {
+  const auto time = choices_.empty() ? no_time : best_time(choices_);
+  try_all_long();
+  if (choices_.empty()) return;
+  try_refused();
+  if (best_time(choices_) * about_as_fast >= time) return;
+  try_swapped();
+  try_reordered();
 }
 
 void PlacementSearch::try_all_long() {
@@ -654,8 +661,23 @@ bool PlacementSearch::try_long() {
   const bool on_one_pe = choice == nullptr || choice->pes == 1;
   const bool in_turn =
       choice == nullptr || is_narrow(*choice) || choice->placement.in_turn || is_slow(*choice);
+  // An estimate that is too large for the best is so for others.
+  const auto time = choice == nullptr ? to_beat_
+                    : on_one_pe       ? best_time(choices_)
+                                      : std::max(best_time(choices_), choice->placement.cycles);
+  const auto operations = [&](const Lacked& lacked) {
+    const auto gain = time / hope(lacked.placement);
+    return choice == nullptr && to_beat_ == no_time ? most_operations_at_last
+           : gain >= hopeless && lacked.routed      ? most_operations_of_stages
+           : gain >= hopeless                       ? most_operations_of_very_long
+           : on_one_pe || gain >= many_times || (gain >= far_faster && is_slow(*choice, far_faster))
+               ? most_operations_of_long
+               : most_operations_again;
+  };
   const auto is_told = [&](const Lacked& lacked) {
-    return is_open(lacked) && (in_turn || !lacked.placement.in_turn);
+    return is_open(lacked) && (in_turn || !lacked.placement.in_turn) &&
+           operations(lacked) > lacked.operations &&
+           (!lacked.routed || operations(lacked) > most_operations_of_routes);
   };
   auto told = lacked_ | std::views::filter(is_told);
   const auto best = std::ranges::min_element(told, {}, [&](const Lacked& lacked) {
@@ -663,21 +685,9 @@ bool PlacementSearch::try_long() {
   });
   if ((is_very_long_ && choice != nullptr) || best == told.end()) return false;
   const auto worth = on_one_pe ? worth_seconds : cost_ < long_kernel ? much_faster : far_faster;
-  // An estimate that is too large for the best is so for others.
-  const auto time = choice == nullptr ? to_beat_
-                    : on_one_pe       ? best_time(choices_)
-                                      : std::max(best_time(choices_), choice->placement.cycles);
-  const auto gain = time / hope(best->placement);
-  const auto operations = choice == nullptr && to_beat_ == no_time ? most_operations_at_last
-                          : gain >= hopeless && best->routed       ? most_operations_of_stages
-                          : gain >= hopeless                       ? most_operations_of_very_long
-                          : on_one_pe || gain >= many_times        ? most_operations_of_long
-                                                                   : most_operations_again;
-  if (gain <= worth ||
-      (best->routed && (operations <= most_operations_of_routes || (gain < many_times && !on_one_pe))))
-    return false;
-  const poly::EffortBudget budget(operations);
-  const Lacked lacked{best->placement, best->routed};  // others are added
+  if (time / hope(best->placement) <= worth) return false;
+  const poly::EffortBudget budget(operations(*best));
+  const Lacked lacked = *best;  // others are added
   try_order(lacked.placement, orders(), lacked.routed);
   return !is_open(lacked);
 }
@@ -705,7 +715,14 @@ void PlacementSearch::keep(const schedule::Placement& placement, const Variant& 
     if (!first_refusal_) first_refusal_ = compiled.error();
     if (compiled.error().obstacle() == Obstacle::effort) return;
     (routed ? unroutable_ : unreachable_).push_back(placement.schedule.space_indices);
-    if (!routed) refused_.push_back({placement, compiled.error()});
+    if (!routed) {
+      refused_.push_back({placement, compiled.error()});
+      return;
+    }
+    // Links that are missing are no reason where values may pass other PEs.
+    for (auto& refused : refused_) {
+      if (key(refused.placement) == key(placement)) refused.refusal = compiled.error();
+    }
     return;
   }
   const auto cycles = simulated_cycles(compiled->program);
@@ -735,8 +752,8 @@ bool PlacementSearch::is_promising(const schedule::Placement& placement) const {
   });
 }
 
-bool PlacementSearch::is_slow(const Choice& choice) {
-  return static_cast<double>(choice.cycles.value_or(0)) > far_slower * choice.placement.cycles;
+bool PlacementSearch::is_slow(const Choice& choice, double times) {
+  return static_cast<double>(choice.cycles.value_or(0)) > times * choice.placement.cycles;
 }
 
 bool PlacementSearch::is_by_chance(const schedule::Placement& placement) const {
@@ -746,36 +763,34 @@ bool PlacementSearch::is_by_chance(const schedule::Placement& placement) const {
   return hope(placement) * std::min(share, 1.0) < by_chance * best_time(choices_);
 }
 
-const PlacementSearch::Refused* PlacementSearch::much_better(const Choice& other) const {
-  // With reductions in another order they may have been legal.
-  auto others = refused_ | std::views::filter([&](const Refused& refused) {
-                  return std::ranges::none_of(choices_, [&](const Choice& choice) {
-                    const auto &found = choice.placement.schedule, &lost = refused.placement.schedule;
-                    return found.space_indices == lost.space_indices && found.movements == lost.movements;
-                  });
-                });
-  const auto best = std::ranges::min_element(others, {}, [](const Refused& refused) {
-    return std::pair(refused.placement.in_turn, refused.placement.cycles);
-  });
-  if (best == others.end() || best->placement.in_turn) return nullptr;
-  const bool is_better = other.placement.cycles / best->placement.cycles >= much_faster;
-  return is_better ? &*best : nullptr;  // nor where both take no time
-}
-
 void PlacementSearch::try_refused() {
   const auto* best = much_better(choices_[best_first(choices_).front()]);
   if (is_very_long_ || best == nullptr) return;
   const auto placement = best->placement;
-  const poly::EffortBudget budget(most_operations_in_need_of_costly);
+  const poly::EffortBudget budget(most_operations_in_need);
   auto& variant = this->variant(placement.schedule);
   auto compiled = variant.search.run(placement.schedule, {.prove = false});
-  if (!compiled) return;
+  if (!compiled && compiled.error().obstacle() != Obstacle::effort) return;
   std::erase_if(refused_, [&](const Refused& refused) { return key(refused.placement) == key(placement); });
-  keep(placement, variant, std::move(compiled));
+  if (compiled) {
+    keep(placement, variant, std::move(compiled), variant.search.is_routed());
+  } else {
+    tried_.erase(key(placement, true));
+    note_lack(placement, true);
+  }
+}
+
+void PlacementSearch::simulate_best() {
+  for (std::size_t n = 0; n < most_simulated_long; ++n) {
+    auto& best = choices_[best_first(choices_).front()];
+    if (best.cycles || best.at_least > 0) return;
+    best.cycles = simulated_cycles(best.compiled.program, Patience::much);
+    best.at_least = static_cast<double>(most_work(Patience::much)) / static_cast<double>(best.pes);
+  }
 }
 
 Expected<Compiled, Refusal> PlacementSearch::choose() {
-  try_refused();
+  simulate_best();
   std::optional<Refusal> first;
   const auto times = times_of(choices_);
   for (const auto n : best_first(choices_)) {

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -24,12 +23,12 @@
 #include "default_placements.hpp"
 #include "log.hpp"
 #include "reorder.hpp"
+#include "search_limits.hpp"
 
 namespace cyclotron::driver {
 
 /// One that is so much faster is missed.
 inline constexpr double much_faster = 1.25;
-inline constexpr auto no_time = std::numeric_limits<double>::infinity();
 
 /// True where one placement takes so long to analyse that others are tried in brief once there is one.
 [[nodiscard]] bool is_costly(const Reordered& system);
@@ -61,6 +60,9 @@ class PlacementSearch {
   [[nodiscard]] const Choice& taken() const { return choices_[taken_]; }
   [[nodiscard]] double time() const { return time_; }
 
+  /// The same, with statements in the text's order: what another search has to beat, which tries them last, too.
+  [[nodiscard]] double time_in_order() const;
+
   /// On one PE or one row or column of several.
   [[nodiscard]] bool is_narrow(const Choice& taken) const;
 
@@ -86,6 +88,7 @@ class PlacementSearch {
   struct Lacked {
     schedule::Placement placement;
     bool routed;
+    unsigned long operations = 0;  ///< That do not suffice, if it is known.
   };
   struct Refused {
     schedule::Placement placement;
@@ -158,7 +161,8 @@ class PlacementSearch {
   /// True where loops of all choices run to their bound that another placement may end early.
   [[nodiscard]] bool loses_exits() const;
 
-  /// The usual default and the best of the placements that links are missing for, where they promise more than the choices.
+  /// The usual default and the best of the placements that links are missing for, where they promise more than the choices;
+  /// and the best choice without the waves in which its PEs compute, where these take far longer than was estimated.
   void try_routes();
 
   [[nodiscard]] bool compiles_as(const schedule::Placement& placement) const;
@@ -201,6 +205,7 @@ class PlacementSearch {
     double cycles;
     const schedule::Placement* placement;
     bool routed;
+    bool waits;  ///< That which compiles takes far longer than its estimate.
   };
 
   /// Those of all choices, the best first.
@@ -218,6 +223,24 @@ class PlacementSearch {
   /// which estimates do not tell.
   void try_turned();
 
+  /// Tries a variant of the best placement, and keeps it only where it is faster.
+  template <typename Try>
+  bool gains(const Try& variant);
+
+  /// The best placement with what runs in turn by the text, `statement`, innermost, where PEs wait: they then go on with what
+  /// has come for the next statements.
+  void try_statements_last();
+
+  /// The best line with all inputs that PEs may hand on in each of its PEs, where there is room and they wait: nothing of
+  /// these comes late then.
+  void try_loaded();
+
+  /// A form of the best placement in one order of its loops; keeps it only where it is faster.
+  void try_variant(const schedule::Placement& placement, bool routed);
+
+  /// Fewer PEs of the best line, where its values take far longer on their ways than was estimated.
+  void try_narrower();
+
   /// Values dealt out in turn level what differs along an index, and share it among more PEs than blocks of a whole number
   /// do; estimates tell the first only in part.
   void try_dealt();
@@ -228,6 +251,8 @@ class PlacementSearch {
   /// True where an analysis of it took too many operations, whatever became of it later.
   [[nodiscard]] bool has_lacked(const schedule::Placement& placement, bool routed) const;
 
+  void note_lack(const schedule::Placement& placement, bool routed);
+
   /// As if it had not been tried: it is like the best, and promises no more.
   void forget_lack(const schedule::Placement& placement);
 
@@ -236,6 +261,9 @@ class PlacementSearch {
   /// it is known then whether that compiles.
   bool try_long();
   void try_all_long();
+
+  /// With more effort, and in other forms where that finds something better.
+  void try_harder();
 
   Variant& variant(const schedule::Schedule& schedule);
 
@@ -252,7 +280,7 @@ class PlacementSearch {
   [[nodiscard]] bool is_promising(const schedule::Placement& placement) const;
 
   /// True where it takes far longer than estimated: PEs wait for each other, or for totals.
-  [[nodiscard]] static bool is_slow(const Choice& choice);
+  [[nodiscard]] static bool is_slow(const Choice& choice, double times = far_slower);
 
   /// True where a placement may be faster than the best if its estimate is too large, as those of all choices at least are.
   [[nodiscard]] bool is_by_chance(const schedule::Placement& placement) const;
@@ -262,6 +290,9 @@ class PlacementSearch {
 
   /// In all orders of time and all ways, what would be warned of.
   void try_refused();
+
+  /// Simulates what is the best by its estimate only, as long as that is so.
+  void simulate_best();
 
   Expected<Compiled, Refusal> choose();
 
@@ -277,7 +308,8 @@ class PlacementSearch {
   std::map<Order, Variant> variants_;
   std::set<Key>
       tried_;  ///< Space, the order of reductions, indices dealt out, whether PEs load tables, and with routes.
-  std::set<Key> far_;  ///< Of these, those that may compile with values on long ways.
+  std::set<Key> far_;   ///< Of these, those that may compile with values on long ways,
+  std::set<Key> late_;  ///< and others of which values come late on short ones.
   std::vector<Choice> choices_;
   bool has_one_pe_ = false;    ///< First.
   bool is_very_long_ = false;  ///< One PE takes more than that first try may.

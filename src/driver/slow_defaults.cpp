@@ -82,4 +82,12 @@ Diagnostic newest_comes_first(const recurrence::System& system, const std::vecto
                           index)};
 }
 
+Diagnostic pes_take_turns(const std::string& kernel, Diagnostic refusal) {
+  refusal.code = "CYC334";
+  refusal.message = fmt::format("the PEs of `{}` compute one after the other, in the order of the text: {}",
+                                kernel, refusal.message);
+  refusal.help = "leave out the schedule, or map an index along which values are made in turn to time";
+  return refusal;
+}
+
 }  // namespace cyclotron::driver

@@ -1,4 +1,4 @@
-// Private to this folder: warnings of defaults that are slow.
+// Private to this folder: warnings of schedules that are slow.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -26,5 +26,8 @@ namespace cyclotron::driver {
 /// times as fast the kernel would be with the last one first (CYC332).
 [[nodiscard]] Diagnostic newest_comes_first(const recurrence::System& system,
                                             const std::vector<std::string>& indices, double times);
+
+/// That the PEs of a kernel compute one after the other, as the text does, since it is refused otherwise (CYC334).
+[[nodiscard]] Diagnostic pes_take_turns(const std::string& kernel, Diagnostic refusal);
 
 }  // namespace cyclotron::driver

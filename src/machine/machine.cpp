@@ -34,10 +34,17 @@ void require(std::string_view field, const Link& link) {
   require_range(fmt::format("{}.depth", field), link.depth, 1);
 }
 
-void require(std::string_view field, const std::optional<Unit>& unit, std::int64_t dimensions) {
+void require(std::string_view field, const std::optional<Unit>& unit,
+             const std::vector<std::string_view>& sizes) {
   if (!unit) return;
-  const auto given = static_cast<std::int64_t>(unit->shape.size());
-  require_range(fmt::format("{}.shape dimensions", field), given, dimensions, dimensions);
+  if (const auto given = unit->shape.size(); given != sizes.size())
+    throw ShapeError({.code = "CYC402",
+                      .span = {},
+                      .message = fmt::format("machine `{}` has a shape of {} sizes instead of {}", field,
+                                             given, sizes.size()),
+                      .notes = {},
+                      .help = fmt::format("give a cy.Unit(shape=({}{}), cycles=...)", fmt::join(sizes, ", "),
+                                          sizes.size() == 1 ? "," : "")});
   for (std::size_t d = 0; d < unit->shape.size(); ++d)
     require_range(fmt::format("{}.shape[{}]", field, d), unit->shape[d], 1);
   require_range(fmt::format("{}.cycles", field), unit->cycles, 1, pass_limit);
@@ -382,9 +389,9 @@ void verify(const Machine& machine) {
     require_range("control.setup_cycles", machine.control->setup_cycles, 0);
     require_range("control.pes", machine.control->pes, 4);
   }
-  require("pe.matrix", machine.pe.matrix, 3);
-  require("pe.vector", machine.pe.vector, 1);
-  require("pe.scalar", machine.pe.scalar, 0);
+  require("pe.matrix", machine.pe.matrix, {"m", "n", "k"});
+  require("pe.vector", machine.pe.vector, {"lanes"});
+  require("pe.scalar", machine.pe.scalar, {});
   verify_memories(machine.memories, dimensions(machine), machine.grid);
   if (machine.clock_hz && !(std::isfinite(*machine.clock_hz) && *machine.clock_hz > 0)) {
     throw ShapeError(

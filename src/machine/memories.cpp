@@ -25,14 +25,6 @@ constexpr std::int64_t element_bytes = 1;  // of the smallest element
       {.code = "CYC401", .span = {}, .message = std::move(message), .notes = {}, .help = std::move(help)});
 }
 
-/// The coordinates of a slice on an axis: first, first + step, … before last, all within the axis.
-Slice on_axis(const Slice& slice, std::int64_t extent) {
-  const auto from_edge = [&](std::int64_t at) { return at < 0 ? at + extent : at; };
-  const std::int64_t first = std::max<std::int64_t>(0, from_edge(slice.first));
-  const std::int64_t last = std::min(extent, slice.last ? from_edge(*slice.last) : extent);
-  return {first, last, slice.step};
-}
-
 bool holds(const Slice& slice, std::int64_t at) {
   return at >= slice.first && at < *slice.last && (at - slice.first) % slice.step == 0;
 }
@@ -250,6 +242,13 @@ Attachment attach(const Memories& memories, const Extents& grid) {
     }
   }
   return result;
+}
+
+Slice on_axis(const Slice& slice, std::int64_t extent) {
+  const auto from_edge = [&](std::int64_t at) { return at < 0 ? at + extent : at; };
+  const std::int64_t first = std::max<std::int64_t>(0, from_edge(slice.first));
+  const std::int64_t last = std::min(extent, slice.last ? from_edge(*slice.last) : extent);
+  return {first, last, slice.step};
 }
 
 bool is_served(const Memories& memories, const Extents& grid, const Extents& pe) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
@@ -278,6 +279,13 @@ bool is_floating(DType dtype) {
 }
 
 bool is_complex(DType dtype) { return entry(dtype).kind == 'c'; }
+
+bool is_neutral(const Number& number, DType dtype) {
+  const auto negative_zero = [](double value) { return value == 0 && std::signbit(value); };
+  if (number.rest != 0) return false;
+  if (!is_floating(dtype)) return number.real == 0 && number.imaginary == 0;
+  return negative_zero(number.real) && (!is_complex(dtype) || negative_zero(number.imaginary));
+}
 
 std::optional<Limits> integer_limits(DType dtype) {
   const auto& found = entry(dtype);

@@ -38,6 +38,10 @@ EffortLimit::~EffortLimit() {
 
 bool EffortLimit::acts() { return limit_of_thread != unlimited; }
 
+std::optional<unsigned long> EffortLimit::of_each() {
+  return EffortBudget::acts() ? std::nullopt : std::optional(limit_of_thread);
+}
+
 void EffortLimit::apply(const std::shared_ptr<isl_ctx>& context, unsigned long usual) {
   isl_ctx_set_max_operations(context.get(), std::min(usual, limit_of_thread));
   if (acts()) limited_contexts.push_back({context, usual});

@@ -255,6 +255,10 @@ class Reader {
   }
 
   std::vector<Conjunction> disjunction(isl_ast_expr* expr) {
+    if (isl_ast_expr_get_type(expr) == isl_ast_expr_int) {  // 0 or 1: never, or always
+      const bool always = take_int(context_, isl_ast_expr_get_val(expr)) != 0;
+      return std::vector<Conjunction>(always ? 1 : 0);
+    }
     const auto op = isl_ast_expr_op_get_type(expr);
     const auto first = operand(expr, 0), second = operand(expr, 1);
     std::vector<Conjunction> result;

@@ -150,6 +150,8 @@ EffortBudget::EffortBudget(unsigned long operations) : state_(std::make_unique<S
 
 EffortBudget::~EffortBudget() { current = std::move(state_->before); }
 
+bool EffortBudget::acts() { return current && current->has_budget; }
+
 void detail::out_of_operations(isl_ctx* ctx) {
   const auto subject =
       current && !current->subject.empty() ? fmt::format("`{}`", current->subject) : "this kernel";

@@ -55,7 +55,8 @@ enum class Way : std::uint8_t {
   calls_in,
   arguments_in,
   calls,
-  arguments
+  arguments,
+  reset
 };
 static_assert(std::size_t(Way::flag_beside) == 0 && std::size_t(Way::flag_up) == 1 &&
               std::size_t(Way::calls) == channel_of_calls &&
@@ -162,8 +163,9 @@ class ControlBuilder {
         flow_(control_flow(program)),
         told_(arguments),
         computes_flags_(executive_of(program) != nullptr) {
-    std::int64_t calls = 0;  // numbers are from 1, of arguments too
+    std::int64_t calls = 0, most_shares = 0;  // numbers are from 1, of arguments too
     for (const Section& section : flow_.sections) {
+      most_shares = std::max<std::int64_t>(most_shares, std::ssize(section.calls));
       SectionWords words;
       for (const Call& call : section.calls) {
         words.calls.push_back(++calls);
@@ -177,7 +179,7 @@ class ControlBuilder {
       return table_bytes() > of_.machine.pe.memory_bytes - other_bytes ||
              longest(&SectionWords::calls) > merge_depth;
     };
-    while (too_few() && responses_ < std::min(calls, most_responses())) ++responses_;
+    while (too_few() && responses_ < std::min(most_shares, most_responses())) ++responses_;
   }
 
   Program run(Workers workers) {
@@ -226,6 +228,11 @@ class ControlBuilder {
   /// The response PEs that have a share of a section, the first ones.
   [[nodiscard]] std::int64_t holders(std::size_t section) const {
     return std::min<std::int64_t>(responses_, std::ssize(words_[section].calls));
+  }
+  /// The outermost response PE with a share of a section, on the side of another one that has a share.
+  [[nodiscard]] std::int64_t outermost(std::size_t section, std::int64_t response) const {
+    const std::int64_t last = holders(section) - 1;
+    return last - (last - response) % 2;
   }
   /// The longest share of a section's words.
   [[nodiscard]] std::int64_t longest(Kind kind) const {
@@ -284,6 +291,7 @@ class ControlBuilder {
     network("arguments in", DType::int64);
     link("calls", DType::int64, {1, 0}, merge_depth);
     link("arguments", DType::int64, {1, 0}, merge_depth);
+    if (responses_ > 2) network("reset", DType::int64);
   }
 
   TensorId add_tensor(const std::string& name, DType dtype, Role role, std::vector<std::int64_t> shape) {
@@ -403,6 +411,7 @@ class ControlBuilder {
           LookUp look_up{section, word};
           send_share(role, number_of, s, &SectionWords::calls, calls, Way::calls_in, look_up);
           send_share(role, number_of, s, &SectionWords::arguments, arguments, Way::arguments_in, look_up);
+          end_turn(role, number_of, s, look_up);
         },
         [&](TensorId) { role.receive(Way::goes_on, goes_on, executive_column()); });
     result_.classes.push_back(role.take());
@@ -453,6 +462,19 @@ class ControlBuilder {
     });
   }
 
+  /// MA-029: a wavelet after each share, of which only that it comes counts, turns the merge PE's router to the other side and
+  /// lets the share of the next PE on this one through. Those farther in send again when the outermost one is done.
+  void end_turn(RoleCode& role, std::int64_t number_of, std::size_t section, const LookUp& wavelet) const {
+    for (const Way way : {Way::calls_in, Way::arguments_in})
+      role.broadcast(way, wavelet.section, merge_column(), merge_column());
+    const std::int64_t last = outermost(section, number_of), own = column_of(number_of);
+    if (number_of < last) return role.receive(Way::reset, wavelet.word, column_of(last));
+    if (number_of < 2) return;  // the only one on its side
+    const bool is_left = own < merge_column();
+    role.broadcast(Way::reset, wavelet.section, is_left ? own + 1 : executive_column() + 1,
+                   is_left ? merge_column() - 1 : own - 1);
+  }
+
   /// MA-027, MA-028: the shares in order, from both sides in turn.
   void add_merge() {
     RoleCode role("merge", 0, merge_column());
@@ -467,6 +489,8 @@ class ControlBuilder {
             pass_on(role, r, share(words_[s], &SectionWords::calls, r), word, Way::calls_in, Way::calls);
             pass_on(role, r, share(words_[s], &SectionWords::arguments, r), word, Way::arguments_in,
                     Way::arguments);
+            if (r >= holders(s)) continue;
+            for (const Way way : {Way::calls_in, Way::arguments_in}) role.receive(way, word, column_of(r));
           }
         },
         [&](TensorId) { role.receive(Way::goes_on, goes_on, executive_column()); });

@@ -11,8 +11,9 @@ namespace cyclotron::program {
 Wires::Wires(const Program& program) : Wires(program, program.grid) {}
 
 Wires::Wires(const Program& program, std::vector<std::int64_t> grid)
-    : program_(&program), grid_(std::move(grid)) {
+    : program_(&program), grid_(std::move(grid)), field_(grid_) {
   const auto& machine = program.machine;
+  if (executive_of(program) != nullptr) --field_.front();
   for (const auto& map : machine.link_maps) {
     maps_.push_back(machine::parse_link_map(map.map));
     alike_ = alike_ && !map.link;
@@ -32,8 +33,10 @@ Wires::Wires(const Program& program, std::vector<std::int64_t> grid)
 
 std::size_t Wires::moved(std::span<const std::int64_t> from, const Channel& channel, End to) const {
   std::int64_t result = 0;
+  const auto& extents = is_of_executive(channel) ? grid_ : field_;
   for (std::size_t d = 0; d < stride_.size(); ++d) {
-    const std::int64_t extent = grid_[d], scale = channel.scale_along(d);
+    const std::int64_t extent = extents[d], scale = channel.scale_along(d);
+    if (from[d] >= extent) return none;
     std::int64_t x = from[d] + channel.offset[d];
     if (to == End::sender) {
       x = scale * from[d] - channel.offset[d];
@@ -57,8 +60,10 @@ std::size_t Wires::link_map(std::span<const std::int64_t> sender, std::size_t re
 }
 
 std::size_t Wires::receiver(std::size_t channel, std::span<const std::int64_t> sender) const {
-  const std::size_t result = moved(sender, program_->channels[channel], End::receiver);
-  const bool joined = maps_.empty() || (result != none && link_map(sender, result) < maps_.size());
+  const Channel& by = program_->channels[channel];
+  const std::size_t result = moved(sender, by, End::receiver);
+  const bool joined =
+      maps_.empty() || is_of_executive(by) || (result != none && link_map(sender, result) < maps_.size());
   return joined ? result : none;
 }
 
@@ -73,12 +78,13 @@ std::vector<std::int64_t> Wires::way(std::size_t channel, std::span<const std::i
   const Channel& what = program_->channels[channel];
   if (!maps_.empty() || !what.scale.empty()) return {static_cast<std::int64_t>(receiver(channel, from))};
   std::vector<std::int64_t> result = what.offset;
+  if (is_of_executive(what)) return result;
   for (std::size_t d = 0; d < result.size(); ++d) {
     if (!machine::wraps_around(program_->machine, d)) continue;
     std::int64_t& steps = result[d];
-    steps %= grid_[d];
-    if (2 * steps > grid_[d]) steps -= grid_[d];
-    if (-2 * steps > grid_[d]) steps += grid_[d];
+    steps %= field_[d];
+    if (2 * steps > field_[d]) steps -= field_[d];
+    if (-2 * steps > field_[d]) steps += field_[d];
   }
   return result;
 }
@@ -135,7 +141,7 @@ std::int64_t Wires::distance(std::size_t channel, std::span<const std::int64_t> 
     return hops_to_control(*program_, static_cast<std::size_t>(index)) + 1;
   }
   const std::int64_t steps = std::abs(receiver[axis] - sender[axis]);
-  return machine::wraps_around(program_->machine, axis) ? std::min(steps, grid_[axis] - steps) : steps;
+  return machine::wraps_around(program_->machine, axis) ? std::min(steps, field_[axis] - steps) : steps;
 }
 
 std::int64_t Wires::broadcast_latency(std::size_t channel, std::int64_t distance) const {

@@ -13,12 +13,15 @@
 #include <set>
 #include <utility>
 
-#include <cyclotron/operators/operators.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cyclotron/poly/set.hpp>
 #include <cyclotron/recurrence/reduce_inwards.hpp>
 #include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/schedule/schedule.hpp>
 
+#include "equation_cost.hpp"
 #include "sequential.hpp"
 
 namespace cyclotron::schedule {
@@ -40,344 +43,13 @@ constexpr std::int64_t radix_of_pes = 4;
 constexpr std::size_t most_comparisons = 1 << 12;
 /// Placements of which those that deal values out are estimated, the best: more than a search compiles.
 constexpr std::size_t most_dealt = 32;
-/// A test, a choice and a sum for each element of a table; by its address it takes as many.
-constexpr double operators_of_selection = 3;
 /// Elements that all PEs load of a table, each for itself: what the simulator has room for.
 constexpr double most_copies = 1 << 20;
 
-/// The values that an index has for one of another's.
-struct Share {
-  double most = 1, mean = 1;
-  bool operator==(const Share&) const = default;
-};
-
-/// A loop around an operation, how many values its index has there, from which on, and in which steps.
-struct Loop {
-  std::size_t index = 0;
-  double extent = 1;
-  double first = 0;
-  double step = 1;
-  std::map<std::size_t, Share> within{};  ///< By the other index, of those that bound it.
-  [[nodiscard]] double last() const { return first + (extent - 1) * step; }
-  bool operator==(const Loop&) const = default;
-};
-
-/// The values that a coordinate has in a set.
-Loop loop_of(const poly::Set& points, std::size_t coordinate) {
-  const auto low = points.minimum(coordinate).value_or(0), high = points.maximum(coordinate).value_or(0);
-  const auto step = high > low ? points.step(coordinate) : 1;
-  return {.extent = static_cast<double>(std::max<std::int64_t>((high - low) / step + 1, 1)),
-          .first = static_cast<double>(low),
-          .step = static_cast<double>(step)};
+double elements_of(const recurrence::Tensor& tensor) {
+  const auto extents = tensor.extents();
+  return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies{});
 }
-
-/// Shares of the second of two coordinates in the values of the first, by three of these: exact where bounds are straight.
-Share share_of(const poly::Set& both, const Loop& other) {
-  const auto at = [&](double place) {
-    const auto value = other.first + std::floor(place * (other.extent - 1)) * other.step;
-    auto form = poly::variable(2, 0);
-    form.constant = -static_cast<std::int64_t>(value);
-    const auto there = both.intersect(poly::Constraint{std::move(form), true});
-    return there.is_empty() ? 0 : loop_of(there, 1).extent;
-  };
-  const double first = at(0), middle = at(0.5), last = at(1);
-  const auto most = std::max({first, middle, last, 1.0});
-  return {most, std::clamp((first + 4 * middle + last) / 6, 1.0, most)};
-}
-
-/// The choice of an element of a table by its number: `value == j ? x[j] : 0` for each j. A PE that has the table finds it
-/// by its address, which takes no more for a longer one.
-struct Selection {
-  std::vector<std::size_t> along;      ///< The table's indices, which number its elements.
-  std::set<std::size_t> moving{};      ///< Indices that, in space, have PEs hand the table on.
-  const std::string* input = nullptr;  ///< The table, where each PE may load it instead,
-  double elements = 0;                 ///< all of these.
-};
-
-/// An input that iterations read which numbers bound, or of a loop that may end early: where each PE has it, it skips the
-/// others.
-struct BoundedRead {
-  const recurrence::Tensor* input = nullptr;
-  std::vector<std::size_t> along;   ///< The indices that its subscripts name.
-  std::vector<std::size_t> moving;  ///< Others that, in space, have PEs hand it on.
-  bool is_bounded = false;          ///< Along one of its own indices.
-  bool is_ending =
-      false;  ///< In a loop that each of the others ends by itself; so its own index is that loop's.
-};
-
-/// Operators of one PE: so many cycles at each point of the loops.
-struct Work {
-  double cycles = 0;
-  std::vector<Loop> loops;
-  std::optional<Selection> selection = std::nullopt;
-};
-
-/// The way of values from point to point along an index, where it is space: so many cycles a point, in each iteration of
-/// the loops further out that run one after the other in time.
-struct Way {
-  Loop along;
-  double cycles = 1;
-  std::vector<Loop> around;
-  bool computed = false;  ///< They start or end where a reduction does.
-  bool reduced =
-      false;  ///< Of a reduction's terms: a PE joins its own one after the other, once those before it are.
-  const std::string* input = nullptr;  ///< That they hand on.
-};
-
-/// Collects the operators and ways of an equation.
-class EquationCost {
- public:
-  EquationCost(const System& system, const Names& names, const SequentialIndices& sequential)
-      : system_(system), names_(names), sequential_(sequential) {
-    for (const auto& equation : system.equations) find_bounds(equation);
-  }
-
-  void add(const Equation& equation) {
-    const auto domain = recurrence::domain_of(poly::Context(), equation);
-    if (domain.is_empty()) return;
-    const recurrence::Scope scope{equation.indices, domain};
-    const auto loops = loops_of(scope);
-    add_operators(0, loops);  // a copy, too, is somewhere
-    chain_ = 0;
-    dimensions_ = equation.indices.size();
-    if (!add_to_element(equation, loops)) add(equation.expr, scope, loops, 0);
-    std::vector<Loop> outer;  // that run in turn
-    for (const auto& loop : loops) {
-      const bool carried = sequential_.carried.contains(names_[loop.index]);
-      const auto way = found_.find(loop.index);
-      if (way != found_.end()) way->second.around = outer;
-      // From neighbour to neighbour, iterations of outer loops follow each other as wavefronts do.
-      if (carried) found_[loop.index] = {loop, chain_ + 1, {}};
-      if (carried || sequential_.exits.contains(names_[loop.index])) outer.push_back(loop);
-    }
-    for (auto& [index, way] : found_) {
-      const bool reduced = std::ranges::find(loops, index, &Loop::index) == loops.end();
-      if (reduced) way.around = outer;
-      ways.push_back(std::move(way));
-    }
-    found_.clear();
-  }
-
-  std::vector<Work> works;
-  std::vector<Way> ways;
-  /// Indices of which numbers tell the first and the last value, as `first[i] <= k < last[i]`.
-  std::set<std::size_t> bounded;
-  std::vector<BoundedRead> bounded_reads;
-
- private:
-  void find_bounds(const Equation& equation) {
-    const auto operands = [&](ExprId id, recurrence::Op op) {
-      const auto* apply = std::get_if<recurrence::Apply>(&system_.at(id).node);
-      return apply != nullptr && apply->op == op ? apply->operands : std::vector<ExprId>{};
-    };
-    // The variable that a number, which does not depend on it, is compared with.
-    const auto variable = [&](ExprId id, recurrence::Op op) -> std::optional<std::size_t> {
-      const auto sides = operands(id, op);
-      if (sides.empty()) return std::nullopt;
-      const auto* number = std::get_if<recurrence::Access>(&system_.at(sides[0]).node);
-      const auto* index = std::get_if<recurrence::Index>(&system_.at(sides[1]).node);
-      if (number == nullptr || index == nullptr) return std::nullopt;
-      for (std::size_t v = 0; v < index->form.coefficients.size(); ++v) {
-        if (index->form.coefficients[v] != 0 && !names(*number, v)) return v;
-      }
-      return std::nullopt;
-    };
-    const auto sides = operands(equation.expr, recurrence::Op::logical_and);
-    if (sides.empty()) return;
-    const auto first = variable(sides[0], recurrence::Op::less_equal);
-    if (first && first == variable(sides[1], recurrence::Op::greater))
-      bounded.insert(
-          static_cast<std::size_t>(std::ranges::find(names_, equation.indices[*first]) - names_.begin()));
-  }
-
-  [[nodiscard]] std::vector<Loop> loops_of(const recurrence::Scope& scope) const {
-    std::vector<Loop> result;
-    for (std::size_t v = 0; v < scope.names.size(); ++v) {
-      result.push_back(loop_of(scope.points, v));
-      result.back().index =
-          static_cast<std::size_t>(std::ranges::find(names_, scope.names[v]) - names_.begin());
-    }
-    for (const auto& [u, v] : bounding(scope.points)) {
-      if (result[u].extent == 1 || result[v].extent == 1) continue;
-      result[u].within[result[v].index] = share_of(scope.points.project({v, u}), result[v]);
-      result[v].within[result[u].index] = share_of(scope.points.project({u, v}), result[u]);
-    }
-    return result;
-  }
-
-  /// The pairs of coordinates that a constraint bounds together.
-  [[nodiscard]] static std::set<std::pair<std::size_t, std::size_t>> bounding(const poly::Set& points) {
-    std::set<std::pair<std::size_t, std::size_t>> result;
-    for (const auto& part : points.conjunctions().value_or(std::vector<poly::Conjunction>())) {
-      for (const auto& constraint : part.constraints) {
-        const auto& factors = constraint.form.coefficients;
-        for (std::size_t v = 0; v < factors.size(); ++v) {
-          for (std::size_t u = 0; u < v; ++u) {
-            if (factors[u] != 0 && factors[v] != 0) result.emplace(u, v);
-          }
-        }
-      }
-    }
-    return result;
-  }
-
-  /// An expression whose value so many operators take before the equation's is known.
-  void add(ExprId id, const recurrence::Scope& scope, const std::vector<Loop>& loops, double after) {
-    const auto& node = system_.at(id).node;
-    if (const auto* apply = std::get_if<recurrence::Apply>(&node)) {
-      const bool takes_time = operators::info(apply->op).flops_per_element != 0;
-      if (takes_time) add_operators(1, loops);
-      for (const auto operand : apply->operands) add(operand, scope, loops, after + (takes_time ? 1 : 0));
-    } else if (const auto* access = std::get_if<recurrence::Access>(&node)) {
-      if (system_.at(access->tensor).role != recurrence::Role::input) chain_ = std::max(chain_, after);
-      add_ways(*access, loops);
-    } else if (const auto* reduce = std::get_if<recurrence::Reduce>(&node)) {
-      add_reduction(*reduce, scope, after);
-    }
-  }
-
-  void add_operators(double cycles, const std::vector<Loop>& loops) {
-    if (works.empty() || works.back().selection || works.back().loops != loops) works.push_back({0, loops});
-    works.back().cycles += cycles;
-  }
-
-  [[nodiscard]] static bool names(const recurrence::Access& access, std::size_t variable) {
-    return std::ranges::any_of(access.index, [&](const recurrence::Affine& form) {
-      return variable < form.coefficients.size() && form.coefficients[variable] != 0;
-    });
-  }
-
-  /// The table of which sums, of which this is the innermost, take the element that `value == 4i + j` chooses, if they do.
-  [[nodiscard]] const recurrence::Access* table_of(const recurrence::Reduce& reduce,
-                                                   const recurrence::Scope& scope) const {
-    const auto chosen = chosen_by(reduce.body);
-    const auto last = scope.names.size() - 1;
-    if (chosen.empty() || chosen.front() < dimensions_ || chosen.back() != last) return nullptr;
-    const auto& choice = std::get<recurrence::Apply>(system_.at(reduce.body).node);
-    const auto* table = std::get_if<recurrence::Access>(&system_.at(choice.operands[1]).node);
-    const auto named = [&](std::size_t variable) { return names(*table, variable); };
-    return table != nullptr && std::ranges::all_of(chosen, named) ? table : nullptr;
-  }
-
-  /// The variables of the number in `value == number ? ... : ...`, if an expression is that.
-  [[nodiscard]] std::vector<std::size_t> chosen_by(ExprId id) const {
-    const auto* choice = std::get_if<recurrence::Apply>(&system_.at(id).node);
-    if (choice == nullptr || choice->op != recurrence::Op::where) return {};
-    const auto* test = std::get_if<recurrence::Apply>(&system_.at(choice->operands[0]).node);
-    if (test == nullptr || test->op != recurrence::Op::equal) return {};
-    for (const auto operand : test->operands) {
-      const auto* number = std::get_if<recurrence::Index>(&system_.at(operand).node);
-      if (number == nullptr) continue;
-      const auto& factors = number->form.coefficients;
-      std::vector<std::size_t> result;
-      for (std::size_t v = 0; v < factors.size(); ++v) {
-        if (factors[v] != 0) result.push_back(v);
-      }
-      return result;
-    }
-    return {};
-  }
-
-  /// True where a sum's terms are sums of the elements that a number with its index, too, chooses.
-  [[nodiscard]] bool sums_choices(const recurrence::Reduce& reduce, std::size_t variable) const {
-    const auto* inner = std::get_if<recurrence::Reduce>(&system_.at(reduce.body).node);
-    if (inner == nullptr) return false;
-    const auto chosen = chosen_by(inner->body);
-    const bool has = std::ranges::find(chosen, variable) != chosen.end() && chosen.front() >= dimensions_;
-    return has || sums_choices(*inner, variable);
-  }
-
-  /// True where an equation adds to the element of a table that `value == index` chooses; adds its operators.
-  bool add_to_element(const Equation& equation, const std::vector<Loop>& loops) {
-    const auto* sum = std::get_if<recurrence::Apply>(&system_.at(equation.expr).node);
-    if (sum == nullptr || (sum->op != recurrence::Op::add && sum->op != recurrence::Op::subtract))
-      return false;
-    const auto chosen = chosen_by(sum->operands[1]);
-    const auto& before = system_.at(sum->operands[0]).node;
-    const auto* last = std::get_if<recurrence::Access>(&before);
-    const bool starts = std::holds_alternative<recurrence::Constant>(before);
-    if (chosen.empty() || (!starts && (last == nullptr || last->tensor != equation.target))) return false;
-    Selection selection;
-    for (const auto v : chosen) selection.along.push_back(loops[v].index);
-    for (const auto& loop : loops) {
-      if (sequential_.carried.contains(names_[loop.index])) selection.moving.insert(loop.index);
-    }
-    works.push_back({operators_of_selection, loops, std::move(selection)});
-    chain_ = 1;
-    return true;
-  }
-
-  void add_bounded_read(const recurrence::Access& access, const std::vector<Loop>& loops) {
-    const auto& tensor = system_.at(access.tensor);
-    BoundedRead read{&tensor, {}, {}};
-    bool of_rows = false;
-    for (std::size_t v = 0; v < loops.size(); ++v) {
-      const bool named = names(access, v);
-      (named ? read.along : read.moving).push_back(loops[v].index);
-      read.is_bounded = read.is_bounded || (named && bounded.contains(loops[v].index));
-      of_rows = of_rows || (!named && sequential_.rows.contains(names_[loops[v].index]));
-      read.is_ending = read.is_ending || (named && sequential_.exits.contains(names_[loops[v].index]));
-    }
-    read.is_ending = read.is_ending && of_rows;
-    if ((read.is_bounded || of_rows) && tensor.role == recurrence::Role::input)
-      bounded_reads.push_back(std::move(read));
-  }
-
-  /// A value is needed at all points along the indices that its subscripts do not name.
-  void add_ways(const recurrence::Access& access, const std::vector<Loop>& loops) {
-    add_bounded_read(access, loops);
-    for (std::size_t v = 0; v < loops.size(); ++v) {
-      const bool named = names(access, v);
-      const auto& tensor = system_.at(access.tensor);
-      const bool computed = tensor.role != recurrence::Role::input;
-      if (named || loops[v].extent == 1) continue;
-      const auto* input = computed ? nullptr : &tensor.name;
-      auto& way =
-          found_.try_emplace(loops[v].index, Way{loops[v], 1, {}, computed, false, input}).first->second;
-      if (way.input != input) way.input = nullptr;
-    }
-  }
-
-  /// A sum of products is one operator a term.
-  void add_reduction(const recurrence::Reduce& reduce, const recurrence::Scope& outer, double after) {
-    const auto count = outer.names.size();
-    std::vector<poly::Affine> drop;
-    for (std::size_t v = 0; v < count; ++v) drop.push_back(poly::variable(count + 1, v));
-    recurrence::Scope scope{
-        outer.names, outer.points.preimage(drop, count + 1)
-                         .intersect(recurrence::to_set(outer.points.context(), reduce.domain, count + 1))};
-    scope.names.push_back(reduce.index);
-    if (scope.points.is_empty()) return;
-    const auto loops = loops_of(scope);
-    if (const auto* table = table_of(reduce, scope)) {
-      Selection selection;
-      for (const auto v : chosen_by(reduce.body)) selection.along.push_back(loops[v].index);
-      const auto& tensor = system_.at(table->tensor);
-      if (tensor.role == recurrence::Role::input) selection.input = &tensor.name;
-      selection.elements = 1;
-      for (const auto extent : tensor.extents()) selection.elements *= static_cast<double>(extent);
-      for (std::size_t v = 0; v < loops.size(); ++v) {
-        if (!names(*table, v)) selection.moving.insert(loops[v].index);
-      }
-      works.push_back({operators_of_selection, loops, std::move(selection)});
-      found_.try_emplace(loops.back().index, Way{loops.back(), 1, {}});  // the number passes all of them
-      add_ways(*table, loops);
-      return;
-    }
-    const auto* body = std::get_if<recurrence::Apply>(&system_.at(reduce.body).node);
-    const bool sums = sums_choices(reduce, loops.size() - 1);
-    if (!sums && (body == nullptr || body->op != recurrence::Op::multiply)) add_operators(1, loops);
-    found_.try_emplace(loops.back().index, Way{loops.back(), 1, {}, !sums, true});
-    add(reduce.body, scope, loops, after + 1);
-  }
-
-  const System& system_;
-  const Names& names_;
-  const SequentialIndices& sequential_;
-  std::map<std::size_t, Way> found_;  ///< Of the equation at hand, by index.
-  std::size_t dimensions_ = 0;        ///< The indices of its points.
-  double chain_ = 0;                  ///< The most operators of it from a value that is computed to its own.
-};
 
 /// The PEs of a part of the grid, from the first to the last along each of its dimensions.
 using Box = std::vector<std::pair<double, double>>;
@@ -490,7 +162,7 @@ class Estimates {
     result.fullest = most_of_one_pe({loads.begin(), loads.end()}, 0, most_comparisons);
     result.cycles = result.least = result.fullest;
     for (const auto& way : cost_.ways) {
-      if (is_loaded(way.input)) continue;
+      if (way.input != nullptr && is_loaded(&way.input->name)) continue;
       const auto index = way.along.index;
       const bool in_turn =
           way.reduced && blocks[index] > 1 && parts[index] > 1 && !spread.in_blocks.contains(index);
@@ -531,8 +203,7 @@ class Estimates {
     for (const auto& [input, along, moving, is_bounded, is_ending] : cost_.bounded_reads) {
       const bool in_space = std::ranges::any_of(along, is_space);
       if ((is_bounded && in_space) || (!is_ending && std::ranges::none_of(moving, is_space))) continue;
-      double copies = placement.pes;
-      for (const auto extent : input->extents()) copies *= static_cast<double>(extent);
+      double copies = placement.pes * elements_of(*input);
       for (const auto n : along) copies /= is_space(n) ? extents_[n] : 1;
       if (copies <= most_copies) load(input->name);
     }
@@ -540,12 +211,14 @@ class Estimates {
     return of(std::move(schedule));
   }
 
+  [[nodiscard]] const std::set<std::string>& passing() const { return cost_.passing; }
+
   /// The placement with values that PEs share dealt out in turn, along all of its dimensions and along each of them.
   [[nodiscard]] std::vector<Placement> dealt(const Placement& placement) const {
     std::vector<Fold> folds;
     const auto& space = placement.schedule.space_indices;
     for (std::size_t d = 0; d < std::min(space.size(), grid_.size()); ++d) {
-      const auto n = static_cast<std::size_t>(std::ranges::find(names_, space[d]) - names_.begin());
+      const auto n = number(space[d]);
       if (n < names_.size() && grid_[d] > 1 && extents_[n] > static_cast<double>(grid_[d]))
         folds.push_back({space[d], FoldKind::cyclic, grid_[d]});
     }
@@ -562,6 +235,50 @@ class Estimates {
     return result;
   }
 
+  /// The placement on one dimension with half of its PEs, a quarter and so on, in which values have shorter ways: in blocks,
+  /// and dealt out in turn.
+  [[nodiscard]] std::vector<Placement> narrower(const Placement& placement) const {
+    std::vector<Placement> result;
+    std::vector<std::string> wide;
+    for (const auto& place : placement.schedule.space_indices) {
+      if (number(place) < names_.size()) wide.push_back(place);
+    }
+    if (wide.size() != 1 || !placement.schedule.folds.empty()) return result;
+    for (const auto kind : {FoldKind::block, FoldKind::cyclic}) {
+      for (auto pes = static_cast<std::int64_t>(placement.pes) / 2; pes > 1; pes /= 2) {
+        auto schedule = placement.schedule;
+        schedule.folds = {{wide.front(), kind, pes}};
+        result.push_back(of(std::move(schedule)));
+      }
+    }
+    return result;
+  }
+
+  /// Placements of a tensor whose elements loops add to, `y[i + k] += x[i] * h[k]`, each of them in one PE.
+  [[nodiscard]] std::vector<Placement> of_sums(const System& system, const recurrence::Tensor& tensor) const {
+    const auto made = std::ranges::find_if(
+        system.equations, [&](const Equation& equation) { return &system.at(equation.target) == &tensor; });
+    if (made == system.equations.end() || tensor.holds.empty() || tensor.holds.size() != grid_.size())
+      return {};
+    std::vector<Names> dimensions;  // the indices of which each subscript is the sum
+    for (const auto& form : tensor.holds) {
+      auto& sum = dimensions.emplace_back();
+      for (std::size_t d = 0; d < form.coefficients.size(); ++d) {
+        if (form.coefficients[d] == 0) continue;
+        const auto& factors = made->index[d].coefficients;
+        const auto variable = static_cast<std::size_t>(std::ranges::find(factors, 1) - factors.begin());
+        if (form.coefficients[d] != 1 || variable == factors.size() ||
+            std::ranges::count(factors, 0) != std::ssize(factors) - 1)
+          return {};
+        sum.push_back(made->indices[variable]);
+      }
+      if (sum.empty()) return {};
+      std::ranges::sort(sum, {}, [&](const std::string& name) { return std::ranges::find(names_, name); });
+    }
+    if (std::ranges::all_of(dimensions, [](const Names& sum) { return sum.size() == 1; })) return {};
+    return of_dimensions(system, dimensions);
+  }
+
   /// The placement with its reductions in the orders that suit the grid, where they may have any and are shorter so: those
   /// of the terms of a PE first, then of these, in turn or from both ends; or from both ends, where a PE has one term.
   [[nodiscard]] std::vector<Placement> reordered(const Placement& placement) const {
@@ -570,7 +287,7 @@ class Estimates {
     for (std::size_t d = 0; d < schedule.space_indices.size(); ++d) {
       const auto& index = schedule.space_indices[d];
       if (!in_any_order_.contains(index)) continue;
-      const auto n = static_cast<std::size_t>(std::ranges::find(names_, index) - names_.begin());
+      const auto n = number(index);
       if (d < grid_.size() && grid_[d] > 1 && extents_[n] > static_cast<double>(grid_[d])) {
         schedule.reductions.push_back({index, grid_[d]});
         of_pes.push_back(index);
@@ -606,6 +323,61 @@ class Estimates {
   }
 
  private:
+  /// Placements of which the dimensions are sums of indices: each in blocks with values that go from PE to PE, and dealt out
+  /// with all inputs in each PE, where these have room.
+  [[nodiscard]] std::vector<Placement> of_dimensions(const System& system,
+                                                     const std::vector<Names>& dimensions) const {
+    Placement plain;
+    Placement dealt;
+    plain.is_folded = dealt.is_folded = true;
+    Names space;
+    std::map<std::string, std::pair<double, double>> shares;  // of all values of an index, those of a PE
+    double fill = 0;
+    for (std::size_t d = 0; d < dimensions.size(); ++d) {
+      double extent = 1, least = std::numeric_limits<double>::max();
+      for (const auto& name : dimensions[d]) {
+        const auto own = extents_[number(name)];
+        extent += own - 1;
+        least = std::min(least, own);
+      }
+      space.push_back(fmt::to_string(fmt::join(dimensions[d], "+")));
+      const auto most = static_cast<double>(grid_[d]), block = std::ceil(extent / most);
+      const auto pes = std::ceil(extent / block);
+      plain.pes *= pes;
+      fill += pes;
+      if (extent > most) dealt.schedule.folds.push_back({space.back(), FoldKind::cyclic, grid_[d]});
+      dealt.pes *= std::min(extent, most);
+      double all = 1;
+      for (const auto& name : dimensions[d]) all *= extents_[number(name)];
+      shares[dimensions[d].front()] = {std::min(block * least, all) / all, 1 / std::min(extent, most)};
+    }
+    for (const auto& work : cost_.works) {
+      double in_blocks = work.cycles, dealt_out = work.cycles;
+      for (const auto& loop : work.loops) {
+        const auto share = shares.find(names_[loop.index]);
+        in_blocks *= loop.extent * (share == shares.end() ? 1 : share->second.first);
+        dealt_out *= loop.extent * (share == shares.end() ? 1 : share->second.second);
+      }
+      plain.fullest += in_blocks;
+      dealt.fullest += dealt_out;
+    }
+    plain.schedule.space_indices = dealt.schedule.space_indices = space;
+    plain.cycles = plain.least = plain.fullest + fill;
+    dealt.cycles = dealt.least = dealt.fullest;
+    double elements = 0;
+    for (const auto& tensor : system.tensors) {
+      if (tensor.role != recurrence::Role::input) continue;
+      dealt.schedule.movements.push_back({tensor.name, MovementKind::prefetch, {}});
+      elements += elements_of(tensor);
+    }
+    if (dealt.schedule.folds.empty() || dealt.pes * elements > most_copies) return {std::move(plain)};
+    return {std::move(dealt), std::move(plain)};
+  }
+
+  [[nodiscard]] std::size_t number(const std::string& name) const {
+    return static_cast<std::size_t>(std::ranges::find(names_, name) - names_.begin());
+  }
+
   /// Indices on the grid.
   struct Spread {
     std::vector<double> parts;   ///< PEs along each index, 0: none.
@@ -673,8 +445,7 @@ class Estimates {
   [[nodiscard]] Spread spread_of(const Schedule& schedule) const {
     Spread spread{std::vector<double>(names_.size(), 0), std::vector<double>(names_.size(), 1), {}, {}};
     for (std::size_t d = 0; d < schedule.space_indices.size(); ++d) {
-      const auto n =
-          static_cast<std::size_t>(std::ranges::find(names_, schedule.space_indices[d]) - names_.begin());
+      const auto n = number(schedule.space_indices[d]);
       if (n == names_.size()) continue;
       if (std::ranges::find(schedule.inward_indices, names_[n]) != schedule.inward_indices.end())
         spread.inwards.insert(n);
@@ -686,7 +457,7 @@ class Estimates {
       const auto fold = std::ranges::find(schedule.folds, names_[n], &Fold::dimension);
       if (fold != schedule.folds.end()) {
         spread.parts[n] = static_cast<double>(fold->parts);
-        spread.blocks[n] = 0;
+        spread.blocks[n] = fold->kind == FoldKind::cyclic ? 0 : std::ceil(extents_[n] / spread.parts[n]);
       }
     }
     return spread;
@@ -736,6 +507,7 @@ std::vector<std::string> spread(const Names& indices, const std::vector<std::int
 Placements placements(const System& system, const std::vector<std::int64_t>& grid) {
   const Estimates estimates(system, grid);
   Placements result;
+  result.passing = estimates.passing();
   for (auto& schedule : defaults(system, grid)) result.defaults.push_back(estimates.of(std::move(schedule)));
   const bool square = std::ranges::adjacent_find(grid, std::not_equal_to{}) == grid.end();
   const auto is_default = [&](const Names& space) {
@@ -767,10 +539,14 @@ Placements placements(const System& system, const std::vector<std::int64_t>& gri
       if (auto other = estimates.in_trees(placement)) result.in_trees.push_back(std::move(*other));
     }
   }
+  for (const auto& tensor : system.tensors)
+    std::ranges::move(estimates.of_sums(system, tensor), std::back_inserter(result.others));
   std::ranges::stable_sort(result.others, {}, &Placement::cycles);
   for (const auto* placements : {&result.defaults, &result.others}) {
     for (const auto& placement : *placements | std::views::take(most_dealt))
       std::ranges::move(estimates.dealt(placement), std::back_inserter(result.dealt));
+    for (const auto& placement : *placements | std::views::take(most_dealt))
+      std::ranges::move(estimates.narrower(placement), std::back_inserter(result.narrower));
   }
   return result;
 }

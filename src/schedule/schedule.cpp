@@ -197,6 +197,12 @@ bool contains_rotation(const Schedule& schedule, const std::string& index) {
   return std::ranges::find(schedule.rotations, index, &Rotation::index) != schedule.rotations.end();
 }
 
+/// The form with as many steps added as it takes to be none of those in space: each may be named once.
+poly::Affine other_than(const std::vector<poly::Affine>& space, poly::Affine form, const poly::Affine& step) {
+  while (std::ranges::find(space, form) != space.end()) form = form + step;
+  return form;
+}
+
 void check_folds(const Schedule& schedule) {
   for (const auto& fold : schedule.folds) {
     if (contains(schedule.space_indices, fold.dimension)) continue;
@@ -439,6 +445,36 @@ std::vector<Schedule> wavefronts(const System& system, const Schedule& schedule)
     skewed.time_indices.push_back(poly::to_string(form, names));
     const auto more = missing_time(skewed, names);
     skewed.time_indices.insert(skewed.time_indices.end(), more.begin(), more.end());
+  }
+  return result;
+}
+
+std::vector<Schedule> wavefronts_along_one(const System& system, const Schedule& schedule) {
+  const auto [given, missing] = checked(system, schedule);
+  const auto names = index_names(system);
+  std::vector<Schedule> result;
+  if (missing.empty()) return result;
+  const auto space = frame(given, names).space;
+  const auto step = parse_affine(missing.front(), names);
+  for (const auto& place : space) {
+    if (poly::is_constant(place)) continue;
+    auto& wave = result.emplace_back(given);
+    wave.time_indices.push_back(poly::to_string(other_than(space, place + step, step), names));
+    wave.time_indices.insert(wave.time_indices.end(), missing.begin() + 1, missing.end());
+  }
+  return result;
+}
+
+std::optional<Schedule> in_text_order(const System& system, const Schedule& schedule) {
+  auto result = checked(system, schedule).first;
+  if (!result.time_indices.empty()) return std::nullopt;
+  const auto names = index_names(system);
+  const auto space = frame(result, names).space;
+  // An index in space counts the same steps with one of a loop around, or several times.
+  for (std::size_t v = 0; v < names.size(); ++v) {
+    const auto around = poly::variable(names.size(), v == 0 ? 0 : v - 1);
+    const auto index = other_than(space, poly::variable(names.size(), v), around);
+    result.time_indices.push_back(poly::to_string(index, names));
   }
   return result;
 }

@@ -382,3 +382,44 @@ def kernel(x):
 """)
     with pytest.raises(cy.LegalityError, match="read at one place of an axis, so that its tiles are single"):
         kernel.block(cy.spec((16,)), tile=4)
+
+
+DIFFERENCES = """
+def kernel(X, Y, w):
+    n, d = X.shape
+    D = cy.empty((n, Y.shape[0]), dtype=X.dtype)
+    for i in range(n):
+        for j in range(Y.shape[0]):
+            D[i, j] = sum({term} for k in range(d))
+    return D
+"""
+
+
+@pytest.mark.parametrize(
+    "term", ["(X[i, k] - Y[j, k]) ** 2", "(X[i, k] - Y[j, k]) * w[k]", "(X[i, k] - Y[j, k]) / w[k]"]
+)
+def test_differences_are_not_multiplied_before_they_are_taken(term):
+    """Of neighbours far from 0 all digits would cancel; of integers none do."""
+    kernel = kernel_of(DIFFERENCES.format(term=term))
+    rng = np.random.default_rng(3)
+    X = 1e9 + rng.random((24, 8))
+    arguments = X, X[:20], rng.random(8) + 1
+    with pytest.raises(cy.LegalityError, match="may cancel"):
+        kernel.compile(*arguments, tile=8)
+    np.testing.assert_allclose(cy.run(kernel, *arguments).output, kernel.reference(*arguments), rtol=1e-12)
+    if "/" not in term:
+        whole = [rng.integers(-9, 9, one.shape) for one in arguments]
+        got = cy.run(kernel.compile(*whole, tile=8)).output
+        np.testing.assert_array_equal(got, kernel.reference(*whole))
+
+
+def test_distances_by_default():
+    """The run that takes tiles where it may: the distance from a point to itself is 0."""
+
+    @cy.kernel
+    def distances(X):
+        return cy.sqrt(((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2))
+
+    X = np.random.default_rng(3).random((700, 16))
+    result = cy.run(distances, X)
+    np.testing.assert_allclose(result.output, distances.reference(X), rtol=1e-12)

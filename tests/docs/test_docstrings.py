@@ -21,7 +21,7 @@ NAMES = {name: value for name, value in OWN.items() if value is not getattr(np, 
 }
 # They start ranks, or measure messages between them.
 MPI = {"distribute", "Distributed", "calibrate", "Calibration", "linalg.plan", "linalg.Plan", "predict"}
-PACKAGES = {"from_torch": "torch", "Network": "torch", "from_onnx": "onnx"}
+PACKAGES = {"from_torch": "torch", "NeuralNetwork": "torch", "from_onnx": "onnx"}
 SECTION = re.compile(r"^(Parameters|Attributes|Returns|Raises|Examples)\n-+$", re.MULTILINE)
 
 
@@ -94,7 +94,7 @@ CLASSES = {
 }
 METHODS = {f"{name}.{own}": function for name, kind in CLASSES.items() for own, function in methods(kind)}
 # What runs, sweeps and networks give; each method has an example, which goes on from that of its class.
-RESULTS = ("Result", "Sweep", "ScaleSimReport", "Network", "Check", "Proof", "Prediction")
+RESULTS = ("Result", "Sweep", "ScaleSimReport", "NeuralNetwork", "Check", "Proof", "Prediction")
 OF_RESULTS = [name for name in METHODS if name.partition(".")[0] in RESULTS]
 
 

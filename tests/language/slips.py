@@ -88,7 +88,7 @@ SLIPS: dict[str, list[tuple[str, str]]] = {
         ("return np.linalg.matrix_power(A, 3)", "A @ A"),
         ("return np.vander(x)", "x[:, None] **"),
         ("return np.logaddexp(x, x)", ""),
-        ("return np.multiply.outer(x, x)", "x[:, None]"),
+        ("return np.multiply.outer(x, x)", ""),
         ("return x.copy(order='F')", "leave it out"),
         ("with np.errstate(all='ignore'):\n    y = x / x\nreturn y", "where the kernel is called"),
         ("x[n] += 1; return x", ""),

@@ -160,6 +160,32 @@ def reshaped(x):
     return y
 
 
+def grown(x):
+    n = len(x)
+    X = x.astype(np.complex128).reshape(1, n)
+    while X.shape[0] < n:
+        even, odd = X[:, : X.shape[1] // 2], X[:, X.shape[1] // 2 :]
+        factor = np.exp(-1j * np.pi * np.arange(X.shape[0]) / X.shape[0])[:, None]
+        X = np.vstack([even + factor * odd, even - factor * odd])
+    return X.ravel()
+
+
+def halved(x):
+    while len(x) > 1 and x.size < 100:
+        x = x[::2] + x[1::2]
+    return x
+
+
+AHEAD, ASIDE = np.array([0, 1, -1, 3]), (0, 2, 0, -5)
+
+
+def by_tables(x):
+    y = x.reshape(2, len(x) // 2)
+    for q in range(4):
+        y = y + (q + 1) * np.roll(np.roll(y, AHEAD[q], axis=1), shift=ASIDE[q] + 1, axis=0)
+    return y
+
+
 def copies(x):
     y, m = np.zeros(len(x)), 1
     while m < 4:
@@ -195,6 +221,9 @@ def far_and_long(x):
 
 
 FUNCTIONS = [
+    grown,
+    halved,
+    by_tables,
     exchange,
     transform,
     reshaped,

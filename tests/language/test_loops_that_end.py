@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from contextlib import nullcontext
 from pathlib import Path
@@ -516,3 +517,67 @@ def test_a_loop_ends_where_those_in_it_have_one_range(recwarn) -> None:
     assert result.cycles < other.cycles
     for one in (result, other):
         np.testing.assert_array_equal(one.output, np.sort(x))
+
+
+def own_flag_of_numbers(x, steps):
+    runs = cy.full((), True, dtype="bool")
+    for _ in range(steps):
+        runs = cy.logical_and(runs, cy.max(x) > 1)
+        x = cy.where(runs, x * 0.5, x)
+    return x
+
+
+def own_flag_of_tests(x, steps):
+    runs = cy.full((), True, dtype="bool")
+    for _ in range(steps):
+        runs = cy.logical_and(runs, cy.any(x > 1))
+        x = cy.where(runs, x * 0.5, x)
+    return x
+
+
+@pytest.mark.parametrize("function", [own_flag_of_numbers, own_flag_of_tests])
+@pytest.mark.parametrize("folded", [False, True])
+def test_a_flag_made_of_a_sum_is_what_the_whole_sum_says(function: Any, folded: bool) -> None:
+    """Parts of a maximum, which PEs hand on one after the other, are not yet the flag of the loop."""
+    schedule = cy.Schedule().space("i")
+    schedule = schedule.fold(i=cy.block(2)) if folded else schedule
+    x, cycles = np.arange(8.0), set()
+    for steps in (12, 500):
+        program = cy.kernel(function).compile(x, steps, schedule=schedule)
+        assert program.verify()
+        for backend in ("local", "sim"):
+            result = cy.run(program, backend=backend)
+            np.testing.assert_array_equal(result.output, x / 8)
+        cycles.add(result.cycles)
+    assert len(cycles) == 1
+
+
+@cy.kernel(max_steps=60)
+def heads(s, least):
+    while s[0] > least:
+        s = s * 0.5
+    return s
+
+
+@cy.kernel
+def head_of_a_for(s, least, steps):
+    for _ in range(steps):
+        if s[0] <= least:
+            break
+        s = s * 0.5
+    return s
+
+
+def test_a_test_at_the_head_of_a_loop_is_negated_once_at_most() -> None:
+    """Nothing has changed where it ends: a comparison and what goes on decide, and no other operator."""
+    s = np.array([40.0])
+    for kernel, arguments, expected in (
+        (heads, (s, 1.0), {"greater", "logical_and", "multiply", "where"}),
+        (head_of_a_for, (s, 1.0, 60), {"less_equal", "logical_not", "logical_and", "multiply", "where"}),
+    ):
+        program = kernel.compile(*arguments)
+        np.testing.assert_array_equal(cy.run(program, backend="sim").output, [0.625])
+        (code,) = [str(one) for one in program.classes]
+        (loop,) = re.findall(r"\n  for .*?exit unless", code, re.DOTALL)
+        found = re.findall(r"← (\w+)\(", loop) + ["multiply"] * loop.count(" · ")
+        assert sorted(found) == sorted(expected)

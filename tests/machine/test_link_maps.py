@@ -113,7 +113,7 @@ def test_values(tmp_path):
     text = (tmp_path / "m.toml").read_text()
     assert 'topology = [{map = "(i, j)->(i, (j + 1) % 4)", link = {latency = 3' in text
     assert str(machine).startswith(
-        "custom 3×4, link latency 1 depth 2, (i, j)->(i, (j + 1) % 4) latency 3 depth 2, "
+        "custom 3x4, link latency 1 depth 2, (i, j)->(i, (j + 1) % 4) latency 3 depth 2, "
         "(i, j) -> ((i + 1) % 3, j), "
     )
     program = compiled(*maps, LinkMap("(i, j) -> (i, (j - 1) % 4)"))

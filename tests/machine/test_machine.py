@@ -151,8 +151,8 @@ def test_a_file_with_links(tmp_path):
     assert Machine.load(path) == machine
     assert machine.to_dict()["links"]["0,1"]["latency"] == 4
     assert str(machine) == (
-        "mesh of any size, link latency 1 depth 2, link (0, 1) latency 4 depth 2,"
-        " link (-1, 0) latency 1 depth 8, 48 KiB a PE"
+        "mesh of any size, link latency 1 depth 2, link (-1, 0) latency 1 depth 8,"
+        " link (0, 1) latency 4 depth 2, 48 KiB a PE"
     )
 
 
@@ -173,11 +173,11 @@ def test_repr_leaves_defaults_out():
 
 def test_str_says_the_main_things():
     assert str(Machine()) == "mesh of any size, link latency 1 depth 2, 48 KiB a PE"
-    assert str(Machine(grid=(2, 3), pe=PE(memory=100))) == "mesh 2×3, link latency 1 depth 2, 100 bytes a PE"
+    assert str(Machine(grid=(2, 3), pe=PE(memory=100))) == "mesh 2x3, link latency 1 depth 2, 100 bytes a PE"
     assert "broadcast latency 5" in str(Machine(broadcast=Link(latency=5)))
     units = PE(matrix=Unit((4, 4, 8), 16), scalar=Unit(cycles=3))
     assert str(Machine(topology="ring", clock=7e8)).endswith("48 KiB a PE, 700 MHz")
-    assert str(Machine(pe=units)).endswith("48 KiB a PE, matrix unit 4×4×8 cycles 16, scalar unit cycles 3")
+    assert str(Machine(pe=units)).endswith("48 KiB a PE, matrix unit 4x4x8 cycles 16, scalar unit cycles 3")
 
 
 def test_values_do_not_change():

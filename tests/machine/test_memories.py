@@ -277,8 +277,9 @@ def test_files_keep_memories(tmp_path):
     assert cy.Machine.load(tmp_path / "m.toml") == target
     assert cy.Machine.from_core(target.to_core()) == target
     assert eval(repr(target), {"cy": cy}) == target
-    assert "memory dram bandwidth 4 latency 100 depth 8 for (:, 0) and (:, -1), a port for each 2×1" in str(
-        target
+    assert (
+        "memory dram 4 words a cycle latency 100 depth 8 for (:, 0) and (:, -1), a port for each 2x1"
+        in str(target)
     )
     program = product.compile(cy.spec((4, 4)), cy.spec((4, 4)), machine=target)
     program.save(tmp_path / "p.cyc")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import cyclotron as cy
+from cyclotron import _core
 
 SIZE = 5
 RNG = np.random.default_rng(25)
@@ -381,3 +382,58 @@ def test_ports_and_idle_memories_are_those_that_the_simulator_counts(seed):
         assert free
     else:
         assert not accesses(run)[run.stats["memory_port"] < 0].any()
+
+
+def random_boxes(generator, grid):
+    """As cy.Memory's `serves`: perhaps none, and slices that are empty or count from the far edge."""
+    bounds = [None, 0, 1, 2, 3, -1, -2, 9]
+    return [
+        [
+            _core.Slice(
+                first=int(generator.choice([0, 0, 0, 1, 2, -1, -3])),
+                last=bounds[generator.integers(len(bounds))],
+                step=int(generator.integers(1, 4)),
+            )
+            for _ in grid[: generator.integers(len(grid) + 1)]
+        ]
+        for _ in range(generator.integers(4))
+    ]
+
+
+def marked(grid, boxes):
+    result = np.zeros(grid, bool)
+    for box in boxes:
+        result[tuple(slice(one.first, one.last, one.step) for one in box)] = True
+    return result
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_the_first_pe_of_boxes_and_classes_is_the_one_that_counting_finds(design):
+    kernel, schedule = DESIGNS[design]
+    target = cy.Machine(topology="hexagonal" if design == "hexagonal" else "mesh")
+    program = kernel.compile(*arguments(kernel), schedule=schedule, machine=target).core
+    generator = np.random.default_rng(list(design.encode()))
+    found = 0
+    for _ in range(60):
+        inside, outside = (random_boxes(generator, program.grid) for _ in range(2))
+        for number in (None, *range(len(program.classes))):
+            pes = marked(program.grid, inside) & ~marked(program.grid, outside)
+            if number is not None:
+                pes &= program.class_map == number
+            right = np.argwhere(pes)[0].tolist() if pes.any() else None
+            assert _core.first_pe(program, pe_class=number, inside=inside, outside=outside) == right
+            found += right is not None
+    assert found > 20
+
+
+def test_ports_are_found_without_a_look_at_each_pe():
+    """Of four billion PEs, those of odd rows have no port."""
+    n = 1 << 16
+    machine = cy.Machine(grid=(n, n), memories={"dram": cy.Memory(serves="::2, :")})
+    program = product.compile(
+        cy.spec((n, 4)), cy.spec((4, n)), schedule=cy.Schedule().space("i", "j"), machine=machine
+    )
+    with pytest.raises(cy.CapacityError, match=r"PE \(1, 0\) loads `A`"):
+        program.with_machine(dataclasses.replace(machine, io="ports"))
+    with pytest.raises(cy.CapacityError, match=r"PE \(1, 1\) stores `C`"):
+        program.with_machine(cy.Machine(grid=(n, n), io="edges"))

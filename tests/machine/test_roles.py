@@ -91,6 +91,75 @@ def test_every_call_is_defined_for_every_class(blocks):
             assert (role.pe_class in call.classes) == (name in role.calls)
 
 
+def smoothed(x, weight):
+    """A call of the user's own."""
+    return x - weight * x * x
+
+
+@cy.kernel
+def three_types(x, least, steps):
+    """Workers of three types, by place: each has its own definition of what is called."""
+    y = cy.empty_like(x)
+    for _ in range(steps):
+        for i in range(x.shape[0]):
+            if i % 3 == 0:
+                x[i] = x[i] * 0.5
+            elif i % 3 == 1:
+                x[i] = smoothed(x[i], 0.5)
+        if cy.sum(x) < least:
+            break
+    for i in range(x.shape[0]):
+        if i % 3 == 0:
+            y[i] = x[i] + 1
+        elif i % 3 == 1:
+            y[i] = smoothed(x[i], 0.25)
+        else:
+            y[i] = -x[i]
+    return y
+
+
+@cy.kernel
+def a_type_without_a_definition(x, least, steps):
+    y = cy.empty_like(x)
+    for _ in range(steps):
+        x = x * 0.5
+        if cy.sum(x) < least:
+            break
+    for i in range(x.shape[0]):
+        if i % 3 == 0:
+            y[i] = x[i] + 1
+        elif i % 3 == 1:
+            y[i] = smoothed(x[i], 0.25)
+    return y
+
+
+def test_users_types_of_workers_define_what_is_called():
+    """MA-010, MA-012: a type takes part by its own text, or in nothing; one that lacks a value is refused."""
+    x, least, steps = np.linspace(0.1, 0.9, 9), 2.2, 40
+    schedule, machine = cy.Schedule().space("i"), cy.Machine(control=CONTROL)
+    program = three_types.compile(x, least, steps, schedule=schedule, machine=machine)
+    state, expected = x.copy(), np.empty(9)
+    for ran in range(steps):
+        state[0::3] *= 0.5
+        state[1::3] -= 0.5 * state[1::3] ** 2
+        if sum(state) < least:
+            break
+    assert 1 < ran < steps - 1
+    expected[0::3], expected[1::3] = state[0::3] + 1, state[1::3] - 0.25 * state[1::3] ** 2
+    expected[2::3] = -state[2::3]
+    for backend in ("sim", "local", "mpi"):
+        np.testing.assert_allclose(cy.run(program, backend=backend).output, expected, rtol=1e-14)
+    after = len(program.sections) - 1  # of the three calls there each type takes part in its own
+    calls = {role.pe_class: [call for call in role.calls if call[0] == after] for role in program.roles}
+    own = [calls[number] for number in program.core.class_map.tolist()]
+    assert [len(one) for one in own] == [1] * 9
+    assert own == own[:3] * 3
+    assert sorted(own[0] + own[1] + own[2]) == [(after, number) for number in range(3)]
+    with pytest.raises(cy.LegalityError, match=r"`y\[2\]` is never assigned") as refused:
+        a_type_without_a_definition.compile(x, least, steps, schedule=schedule, machine=machine)
+    assert refused.value.code == "CYC202"
+
+
 @pytest.mark.parametrize("leaves", [2, 3, 8, 13])
 def test_reduction_pes_hold_no_data_of_the_program(leaves):
     """MA-016."""

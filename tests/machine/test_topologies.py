@@ -104,7 +104,7 @@ def test_depths_and_widths_between_chips():
 def test_printing():
     machine = Machine(grid=(4, 6), topology=["torus", "mesh"], chiplets=Chiplets((2, 3), Link(depth=9)))
     assert machine.topology == ("torus", "mesh")
-    text = "torus×mesh 4×6, link latency 1 depth 2, between chips of 2×3 PEs latency 1 depth 9, 48 KiB a PE"
+    text = "torus x mesh 4x6, link latency 1 depth 2, between chips of 2x3 PEs latency 1 depth 9, 48 KiB a PE"
     assert str(machine) == text
     assert repr(machine) == (
         "cy.Machine(grid=(4, 6), topology=('torus', 'mesh'), "

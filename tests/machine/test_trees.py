@@ -107,11 +107,12 @@ def test_a_heap_numbered_from_one():
     assert cy.run(program, backend="sim").output[1] == A.sum()
 
 
-def test_a_machine_without_such_links_is_refused(golden_refusal):
+def test_a_machine_without_such_links_is_refused_or_hands_values_on(golden_refusal):
     def compiled(machine=None):
         return lambda: tree_sum.compile(cy.spec((8,)), schedule=cy.Schedule().space("-p"), machine=machine)
 
-    golden_refusal("tree-on-a-line", cy.LegalityError, "CYC220", compiled())
+    on_a_line = cy.run(compiled()(), np.arange(8.0), backend="sim")
+    assert np.array_equal(on_a_line.output, tree_sum.reference(np.arange(8.0)))
     half = cy.Machine(grid=(15,), topology=cy.machines.tree(8).link_maps[0])
     golden_refusal("tree-with-half-of-its-links", cy.LegalityError, "CYC220", compiled(half))
     with pytest.raises(cy.ShapeError, match="`leaves` is 0"):

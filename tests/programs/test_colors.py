@@ -14,6 +14,7 @@ import cases
 import numpy as np
 import pytest
 import router_network
+import test_control_system as systems
 import toy_backend
 
 import cyclotron as cy
@@ -520,6 +521,19 @@ def test_the_control_system_runs_on_colors_too(listing):
         2,
         2,
     ]
+
+
+def test_a_longer_control_row_is_reset_on_a_color():
+    """MA-029: of four response PEs; numbers of sections have headers, since not all have a share of each."""
+    control = systems.compiled("nested", 512).control_system
+    routes = control.routes(messages=True)
+    assert [one.channel for one in routes.messages] == ["section"]
+    assert sum(way.channels == ("reset",) for _, ways in routes.colors for way in ways) == 1
+    flags = {one["name"]: np.ones(one["shape"], bool) for one in systems.inputs_of(control)}
+    expected = cy.run(control, *flags.values(), backend="sim").outputs
+    found = router_network.Run(control, control.constants | flags, document(routes), 29).run()
+    for name in expected:
+        np.testing.assert_array_equal(found[name], expected[name])
 
 
 # As values.

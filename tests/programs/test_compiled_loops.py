@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -143,12 +144,15 @@ def bits(array):
     return (np.where(np.isnan(array), np.nan, array) if array.dtype.kind == "f" else array).tobytes()
 
 
-def compiled(kernel, *arguments, threads=1):
+def compiled(kernel, *arguments, threads=1, compiler=COMPILER, schedule=None):
     """Return the outputs of the compiled loops: the interpreter's, which ends and raises the same."""
-    program = cy.run(kernel, *arguments, threads=threads, tile=None).program
+    if schedule is None:
+        program = cy.run(kernel, *arguments, threads=threads, tile=None).program
+    else:
+        program = kernel.compile(*arguments, schedule=schedule)
     wanted = run(program, "", threads)
-    assert _core.compile_loops(program.core, arrays_for(program)[0], (COMPILER, "")) > 0
-    got = run(program, COMPILER, threads)
+    assert _core.compile_loops(program.core, arrays_for(program)[0], (compiler, "")) > 0
+    got = run(program, compiler, threads)
     for array, expected in zip(got[0], wanted[0], strict=True):
         assert bits(array) == bits(expected)
     assert got[1] == wanted[1]
@@ -193,13 +197,37 @@ def test_inverses_factors_and_equations(n):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_vectors_that_take_turns(dtype):
+def test_vectors_that_take_turns(dtype, sources):
     x = RNG.random(50).astype(dtype)
     wanted = x.copy()
     for _ in range(19):
         inside = (wanted[:-2] + wanted[1:-1] + wanted[2:]) * np.dtype(dtype).type(0.25)
         wanted = np.concatenate([wanted[:1], inside, wanted[-1:]])
-    np.testing.assert_array_equal(compiled(averages, x, np.dtype(dtype).type(0.25))[0], wanted)
+    compiler, texts = sources
+    got = compiled(averages, x, np.dtype(dtype).type(0.25), compiler=compiler)[0]
+    np.testing.assert_array_equal(got, wanted)
+    assert re.search(r"m\d+ == m\d+ \+ -?\d+LL", texts())  # places that vectors have to be known apart
+
+
+@cy.kernel
+def points_that_leave(re, im, steps):
+    x = cy.zeros_like(re)
+    y = cy.zeros_like(re)
+    inside = cy.zeros(re.shape, dtype=cy.int32)
+    for _ in range(steps):
+        before = x * x - y * y + re
+        y = 2 * x * y + im
+        x = before
+        inside = inside + (x * x + y * y <= 4)
+    return inside
+
+
+@pytest.mark.parametrize("n", [5, 64, 333])
+def test_a_buffer_of_one_more_goes_round(n):
+    """An iteration reads where the one before wrote, or at the other end of the buffer."""
+    points = RNG.standard_normal((2, n)) / 2
+    wanted = points_that_leave.reference(*points, 8)
+    np.testing.assert_array_equal(compiled(points_that_leave, *points, 8)[0], wanted)
 
 
 def test_conditions_and_numbers_of_indices():
@@ -238,6 +266,88 @@ def test_arrays_with_other_strides_and_the_same_array_twice():
         wanted = (A[:, :, None] + A.T[None]).min(axis=1)
         np.testing.assert_array_equal(compiled(least_sums, A, A.T)[0], wanted)
     np.testing.assert_array_equal(compiled(floyd_warshall, whole[::3, ::-3])[0], shortest(whole[::3, ::-3]))
+
+
+@cy.kernel
+def normalized_rows(A):
+    mean = A.mean(axis=1, keepdims=True)
+    variance = ((A - mean) ** 2).mean(axis=1, keepdims=True)
+    return (A - mean) / cy.sqrt(variance + 1e-5)
+
+
+@cy.kernel
+def sums_of_rows(A):
+    s = cy.zeros(A.shape[0], dtype=A.dtype)
+    for j in range(A.shape[1]):
+        for i in range(A.shape[0]):
+            s[i] += A[i, j]
+    return s
+
+
+@cy.kernel
+def sum_of_columns(A):
+    """One number, whose order of terms is that of the columns."""
+    s = 0.0
+    for j in range(A.shape[1]):
+        for i in range(A.shape[0]):
+            s = s * 0.5 + A[i, j]
+    return s
+
+
+@cy.kernel
+def slanted(A):
+    """An element takes one that the column before has, further down: no block may have run ahead."""
+    n, m = A.shape
+    s = cy.zeros(n + m)
+    for j in range(m):
+        for i in range(n):
+            s[i] = s[i + 1] + A[i, j]
+    return s[:n]
+
+
+@cy.kernel
+def last_of_each(A):
+    """Of the terms of an element, the last one stays."""
+    n, m = A.shape
+    last = cy.zeros(n + m)
+    for j in range(m):
+        for i in range(n):
+            last[i + j] = A[i, j]
+    return last
+
+
+@pytest.fixture
+def sources(tmp_path):
+    """A compiler, and the texts that it was given."""
+    (tmp_path / "cc").write_text(
+        f'#!/bin/sh\nfor a; do case $a in *.c) cp "$a" {tmp_path}/$$.c;; esac; done\nexec {COMPILER} "$@"\n'
+    )
+    (tmp_path / "cc").chmod(0o700)
+    return str(tmp_path / "cc"), lambda: "".join(text.read_text() for text in tmp_path.glob("*.c"))
+
+
+@pytest.mark.parametrize("shape", [(40, 33), (300, 260), (3, 90), (17, 9)])
+@pytest.mark.parametrize(
+    ("kernel", "in_blocks"),
+    [(normalized_rows, True), (sums_of_rows, True), (sum_of_columns, False), (slanted, False)],
+)
+def test_blocks_of_rows(kernel, in_blocks, shape, sources):
+    """Loops down the columns of an array in rows go through some rows at once, where numbers stay equal."""
+    A = RNG.random(shape)
+    compiler, texts = sources
+    down = cy.Schedule().time("j", "i")
+    got = compiled(kernel, A, compiler=compiler, schedule=down)[0]
+    np.testing.assert_allclose(got, kernel.reference(A), rtol=1e-12, atol=1e-12)
+    assert ("in blocks" in texts()) == in_blocks
+    by_columns = np.asfortranarray(A)  # its columns lie as the loops go
+    got = compiled(kernel, by_columns, schedule=down)[0]
+    np.testing.assert_allclose(got, kernel.reference(A), rtol=1e-12, atol=1e-12)
+
+
+def test_the_last_number_of_an_element_stays():
+    A = RNG.random((300, 260))
+    down = cy.Schedule().time("j", "i")
+    np.testing.assert_array_equal(compiled(last_of_each, A, schedule=down)[0], last_of_each.reference(A))
 
 
 def test_a_run_goes_over_while_it_runs():

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import sys
+from collections import Counter
 from pathlib import Path
 
 import mutants
@@ -161,10 +162,10 @@ def random_flags(control, rng):
 
 @pytest.mark.parametrize(
     ("name", "memory", "size"),
-    [(name, 49152, 4) for name in KERNELS] + [("many_calls", 144, 2), ("twice", 112, 2)],
+    [(name, 49152, 4) for name in KERNELS] + [("ahead", 672, 4), ("nested", 512, 4)],
 )
 def test_cycles_and_words_are_those_of_the_reference(name, memory, size):
-    """MA-021 to MA-028: runs of controllers of any costs, with 2 response PEs and more."""
+    """MA-021 to MA-029: runs of controllers of any costs, with 2 response PEs and more."""
     rng = random.Random(f"{name} {memory}")
     program = compiled(name, memory, size)
     for _ in range(RUNS):
@@ -268,12 +269,16 @@ def test_roles_print_their_programs():
 
 
 def test_larger_programs_have_more_response_pes():
-    """MA-024, MA-025: shares differ by one word at most, and fit the memory of a PE."""
-    program, small = compiled("many_calls"), compiled("many_calls", 144, 2)
+    """MA-024, MA-025: shares differ by one word at most, and fit the memory of a PE; none has no call."""
+    program, small = compiled("nested"), compiled("nested", 512)
     assert len(program.roles["response"]) == 2
     responses = len(small.roles["response"])
     assert responses > 2
-    assert small.control_system.memory_bytes <= 144
+    assert small.control_system.memory_bytes <= 512
+    assert responses <= max(len(section.calls) for section in small.sections)
+    of_one_call = compiled("many_calls", 144, 2)
+    assert [len(section.calls) for section in of_one_call.sections] == [1, 1, 1]
+    assert len(of_one_call.roles["response"]) == 2
     (calls,) = (t for t in small.control_system.tensors if t["name"] == "calls")
     assert calls["shape"][0] == responses
     words = sum(len(section.calls) for section in small.sections)
@@ -292,6 +297,59 @@ def test_first_words_come_ten_cycles_after_the_executive():
         cycles.append(cy.run(control, *flags, backend="sim").cycles)
     # The flag takes two hops to the executive; the rest is the section's way.
     assert 8 <= cycles[1] - cycles[0] - 2 <= 12
+
+
+@pytest.mark.parametrize("memory", [49152, 512])
+def test_routers_turn_after_each_share_and_are_reset_after_the_last_of_a_side(memory):
+    """MA-029: a wavelet more on both ways of each share; PEs farther in wait for the outermost one.
+
+    Two response PEs have none farther in. Of four the inner ones are reset where the outer ones have a share.
+    """
+    program = compiled("nested", memory)
+    assert len(program.roles["response"]) == (2 if memory == 49152 else 4)
+    control = program.control_system
+    flags = random_flags(control, random.Random(29))
+    result, system = assert_runs_as_the_reference(program, control, flags, 1000, 1000)
+    counts = Counter()
+    for (kind, _), queue in system.queues.items():
+        counts.update((kind, str(value) if value in ("turn", "reset") else "") for _, value in queue.messages)
+    words = {one["name"]: one["words"] for one in result.stats["channels"]}
+    assert counts["in 0", "turn"] == counts["in 1", "turn"] > 0
+    for name, kind in (("calls", 0), ("arguments", 1)):
+        assert words[name] == counts[f"in {kind}", ""] == counts[f"out {kind}", ""]
+        assert words[f"{name} in"] == words[name] + counts[f"in {kind}", "turn"]
+    assert words.get("reset", 0) == counts["reset", "reset"]
+    assert (counts["reset", "reset"] > 0) == (memory == 512)
+
+
+def test_every_wavelet_of_routers_matters():
+    """MA-029: a run without one, or in which a PE does not wait for one, is another one, or it stops."""
+    control = compiled("nested", 512).control_system
+    flags = [np.ones(tensor["shape"], bool) for tensor in inputs_of(control)]
+    document, values = mutants.text_of(control.core.to_bytes())
+    names = [channel["name"] for channel in document["channels"]]
+    right = cy.run(control, *flags, backend="sim")
+    places = []
+    for number, one in enumerate(document["classes"]):
+        slots = [slot["name"] for slot in one["slots"]]
+        for at, step in enumerate(one["code"]):
+            is_reset = "channel" in step and names[step["channel"]] == "reset"
+            is_wavelet = is_reset or (
+                step["do"] == "broadcast" and slots[step["source"]["slot"]] == "section"
+            )
+            if is_wavelet and one["name"].startswith("response"):
+                places.append((number, at))
+    assert len(places) > 60
+    for number, at in random.Random(29).sample(places, 12):
+        text = without_instruction(document, number, at)
+        mutant = mutants.read(mutants.changed_file(control.core.to_bytes(), text, values))
+        try:
+            found = cy.run(mutant, *flags, backend="sim")
+            if found.cycles == right.cycles:
+                mutant.verify()
+        except cy.CyclotronError:
+            continue
+        assert found.cycles != right.cycles, (document["classes"][number]["name"], at)
 
 
 def depth_of_shares(program):
@@ -424,7 +482,8 @@ def test_an_iteration_of_one_call_costs_the_formula_and_the_ways_in_the_row(late
     for steps in (10, 11):
         flags = [np.arange(t["shape"][-1]) < steps for t in inputs_of(control)]
         cycles.append(cy.run(control, *flags, backend="sim").cycles)
-    assert cycles[1] - cycles[0] == latency + setup + 4 + 6 * hop
+    response = 5  # where all else takes no time: its look-ups, and the wavelet after its words
+    assert cycles[1] - cycles[0] == max(latency + setup + 4 + 6 * hop, response)
 
 
 def test_roles_of_the_papers_listing(golden):

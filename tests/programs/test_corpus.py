@@ -1,4 +1,4 @@
-"""The corpus: each kernel on each schedule and size equals Python and NumPy, or is refused as expected."""
+"""The corpus: each kernel on each schedule and size equals Python and NumPy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from corpus import chains, convolutions, factorizations, paths, products, recurrences, stencils
-from corpus.entry import Entry, Refused, plain
+from corpus.entry import Entry, plain
 
 import cyclotron as cy
 
@@ -19,14 +19,7 @@ def schedules(entry: Entry) -> dict[str, Any]:
     return {"default": None, "one PE": cy.Schedule(), **entry.schedules}
 
 
-def named(*, refused: bool) -> list[tuple[str, str]]:
-    """Names of entries with those of their schedules that must, or must not, compile."""
-    return [
-        (name, schedule)
-        for name, entry in ENTRIES.items()
-        for schedule, value in schedules(entry).items()
-        if isinstance(value, Refused) == refused
-    ]
+NAMES = [(name, schedule) for name, entry in ENTRIES.items() for schedule in schedules(entry)]
 
 
 def arguments(entry: Entry, size: tuple[int, ...]) -> tuple[Any, ...]:
@@ -58,7 +51,7 @@ def test_the_text_means_what_its_name_says(name: str) -> None:
         agree(entry.kernel.reference(*values), expected, entry.tolerance)
 
 
-@pytest.mark.parametrize(("name", "schedule"), named(refused=False))
+@pytest.mark.parametrize(("name", "schedule"), NAMES)
 def test_backends_equal_plain_python(name: str, schedule: str) -> None:
     """The simulator and the threads have the same bits, within rounding those of the reference."""
     entry = ENTRIES[name]
@@ -69,14 +62,3 @@ def test_backends_equal_plain_python(name: str, schedule: str) -> None:
         agree(simulated, entry.kernel.reference(*values), entry.tolerance)
         for array, same in zip(cy.run(program, backend="local").outputs.values(), simulated, strict=True):
             assert array.tobytes() == same.tobytes()
-
-
-@pytest.mark.parametrize(("name", "schedule"), named(refused=True))
-def test_refusals_are_the_expected_ones(name: str, schedule: str) -> None:
-    entry = ENTRIES[name]
-    refused = schedules(entry)[schedule]
-    assert refused.reason
-    with pytest.raises((cy.LegalityError, cy.ScheduleError)) as caught:
-        entry.kernel.compile(*arguments(entry, entry.sizes[-1]), schedule=refused.schedule)
-    assert caught.value.code == refused.code
-    assert caught.value.help

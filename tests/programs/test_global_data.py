@@ -355,3 +355,46 @@ def test_files_with_another_executive_are_refused(change):
     with pytest.raises(cy.ProgramError, match=r"executive") as refused:
         roles.mutants.read(roles.mutants.changed_file(data, text, values))
     assert refused.value.code == "CYC606"
+
+
+@cy.kernel
+def round_a_torus(x, least, steps):
+    """Sums decide, of elements that move across the ends of rows and of columns."""
+    s = cy.zeros((steps,))
+    for t in range(steps):
+        x = cy.roll(x, 1, 0) * 0.5 + cy.roll(x, -1, 1) * 0.25
+        s[t] = cy.sum(x)
+        if s[t] < least:
+            break
+    return x, s
+
+
+RINGS = [f"(i, j) -> ((i + {n}) % 4, j)" for n in (1, 3)] + [f"(i, j) -> (i, (j + {n}) % 4)" for n in (1, 3)]
+ROUND = {
+    "torus": "torus",
+    "rings of columns": ("torus", "mesh"),
+    "maps": tuple(cy.LinkMap(one, cy.Link(latency=n)) for n, one in enumerate(RINGS, 1)),
+}
+
+
+@pytest.mark.parametrize("topology", ROUND.values(), ids=ROUND)
+def test_executives_beside_links_that_wrap_around(topology, tmp_path):
+    """MA-008: rings and maps join workers alone: their last row is next to the first."""
+    x, found = np.random.default_rng(3).integers(0, 9, (4, 4)) * 1.0, []
+    expected = round_a_torus.reference(x, 1.0, 30)
+    for has_data in (True, False):
+        machine = cy.Machine(grid=(4, 4), topology=topology, control=cy.Control(global_data=has_data))
+        program = round_a_torus.compile(x, 1.0, 30, schedule=cy.Schedule().space("i", "j"), machine=machine)
+        assert program.grid == (4 + has_data, 4)
+        assert program.roles.count("executive") == has_data
+        assert cy.prove(program).ok
+        program.save(tmp_path / "kernel.cyc")
+        program = cy.load(tmp_path / "kernel.cyc")
+        results = [cy.run(program, x, backend=backend) for backend in ("sim", "local", "mpi")]
+        for result in results:
+            assert result.steps == results[0].steps
+            for value, right in zip(result.outputs.values(), expected, strict=True):
+                np.testing.assert_array_equal(value, right)  # sums of small integers and halves are exact
+        found.append(results[0].cycles)
+    assert results[0].steps["t"] < 30
+    assert found[0] < found[1]

@@ -25,6 +25,13 @@ def gather_product(x, n, a):
 
 
 @cy.kernel
+def put_into_filled(n, v, size):
+    y = np.full(size, 3, dtype=v.dtype)
+    y[n] += v
+    return y
+
+
+@cy.kernel
 def scatter(y, n, v):
     for k in range(n.shape[0]):
         y[n[k]] += v[k]
@@ -166,6 +173,22 @@ def test_an_element_takes_the_same_time_of_any_table(n: int) -> None:
     assert _check(gather.compile(x, places, schedule=ONE_PE), x[places]) == 3 * len(places)
     program = gather_product.compile(x, places, x[:8].copy(), schedule=ONE_PE)
     assert _check(program, x[:8] * x[places]) == 4 * len(places)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64", "complex128"])
+def test_what_an_array_is_filled_with_is_not_searched_for(dtype: str) -> None:
+    places = np.array([3, -1, 0, 7, 4, -12, 9, 2])
+    v = np.arange(-3, 5).astype(dtype)
+    cycles = []
+    for size in (13, 61):
+        expected = np.full(size, 3, dtype=v.dtype)
+        expected[places] += v
+        program = put_into_filled.compile(places, v, size, schedule=S.time("place", "i"))
+        cycles.append(_check(program, expected))
+    assert cycles[1] - cycles[0] <= 2 * (61 - 13)  # it is filled and stored
+    with pytest.raises(cy.ExecutionError) as caught:
+        cy.run(put_into_filled.compile(places, v, 11), backend="sim")  # -12 is none of its places
+    assert caught.value.code == "CYC701"
 
 
 @pytest.mark.parametrize(

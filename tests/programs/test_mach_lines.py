@@ -124,6 +124,43 @@ def test_slices_keep_to_their_pes():
     assert sum(one["messages"] for one in result.stats["channels"]) == 0
 
 
+def test_classes_take_the_place_of_masks():
+    """MA-047 to MA-049: what filters of 0 and 1 in each PE do, without a word for them, or a cycle.
+
+    A PE computes a length of 4, or of 0: the length of a call times its filter. Each combination of slices is
+    one class, however often it is used: MACH's unique slicings.
+    """
+
+    @cy.kernel
+    def sliced(x, y, steps):
+        for _ in range(steps):
+            x[1:3, 1:4] += y[1:3, 1:4] * 2
+            x[1:3, 1:4] -= y[1:3, 1:4]
+            x[:2] *= 0.5
+        return x
+
+    @cy.kernel
+    def filtered(x, y, inside, top, steps):
+        for _ in range(steps):
+            x = cy.where(inside, x + y * 2, x)
+            x = cy.where(inside, x - y, x)
+            x = cy.where(top, x * 0.5, x)
+        return x
+
+    x, y, length, steps = numbers(4, 5, 4), numbers(4, 5, 4) + 1, 4, 3
+    inside, top = np.zeros((4, 5, 1), bool), np.zeros((4, 5, 1), bool)
+    inside[1:3, 1:4], top[:2] = True, True
+    whole = [np.broadcast_to(one, x.shape).copy() for one in (inside, top)]
+    own, other = simulated(sliced, x, y, steps), simulated(filtered, x, y, *whole, steps)
+    np.testing.assert_array_equal(own.output, other.output)
+    computed = 3 * inside[..., 0].astype(int) + top[..., 0]  # operators an element and step
+    assert (own.stats["flops"] == steps * length * computed).all()
+    assert (own.stats["busy"] < other.stats["busy"]).all()
+    regions = [one.region for one in own.program.classes]
+    assert len(regions) <= len(set(map(tuple, np.stack([inside, top], -1).reshape(-1, 2))))
+    assert (own.stats["words_loaded"] < other.stats["words_loaded"]).all()
+
+
 def test_pes_that_do_not_take_part_still_take_the_words():
     """MA-010, MA-050: a PE that has no part in a call takes its words and does nothing; none waits for it."""
 
@@ -151,6 +188,36 @@ def test_values_by_rank():
         assert result.program.grid == (2, 3)
         elements = x.size // 6
         assert (result.stats["words_loaded"] == 2 * elements).all()
+
+
+def test_plain_arrays_have_the_places_of_their_classes():
+    """MA-063: with 3, 2 and 1 dimensions and none: local array and scalar, global array and scalar."""
+
+    @cy.kernel
+    def all_kinds(la, ls, ga, most):
+        gs = 0.0
+        for value in ga:
+            gs = gs + value
+            if gs > most:
+                break
+            la = la * 0.5 + ls[:, :, None]
+        return la, gs
+
+    la, ls, ga = numbers(3, 4, 5), numbers(3, 4), np.arange(6.0)
+    control = cy.Control(global_data=True)
+    result = simulated(all_kinds, la, ls, ga, 7.0, machine=cy.Machine(grid=(3, 4), control=control))
+    program = result.program
+    assert program.grid == (4, 4)
+    held = {
+        role: {name for one in program.roles if one.name == role for name in one.tensors}
+        for role in ("worker", "executive")
+    }
+    names = [tensor["name"] for tensor in program.tensors]
+    assert held["executive"] == {"ga", *(name for name in names if name.startswith("gs"))}
+    assert {"la", "ls"} <= held["worker"]
+    loaded = result.stats["words_loaded"]
+    assert (loaded[:3] >= 5 + 1).all()  # a dense dimension in each worker, and an element
+    assert np.count_nonzero(loaded[3]) == 1
 
 
 def test_operators_build_the_graph():

@@ -55,9 +55,16 @@ def code_of(control, name):
     return found["code"]
 
 
+def wavelet_of(control, response):
+    """The word by which routers turn: the section's number, of which only that it comes counts."""
+    (found,) = [one for one in document_of(control)["classes"] if one["name"] == f"response {response}"]
+    return {"slot": [slot["name"] for slot in found["slots"]].index("section"), "index": [0]}
+
+
 def words_sent(control, response, channel):
     """By section: how many words a response PE sends, after it has heard the number of each."""
     number = [one["name"] for one in document_of(control)["channels"]].index(channel)
+    wavelet = wavelet_of(control, response)
     counts, times, blocks = [], [1], []
     for one in code_of(control, f"response {response}"):
         if one["do"] in ("loop", "if"):
@@ -69,7 +76,7 @@ def words_sent(control, response, channel):
             times.pop()
         elif one["do"] == "receive" and control.channels[one["channel"]]["name"] == "section":
             counts.append(0)
-        elif one["do"] == "broadcast" and one["channel"] == number:
+        elif one["do"] == "broadcast" and one["channel"] == number and one["source"] != wavelet:
             counts[-1] += times[-1]
     return counts
 
@@ -105,6 +112,26 @@ def test_calls_are_shared_out_as_in_the_paper(program):
             for part in (section.calls[:first], section.calls[first:])
         ]
     assert arguments == expected.tolist()
+
+
+def test_a_wavelet_follows_each_share_on_both_ways(program):
+    """MA-029, MA-121: Listing 4, lines 57 to 71; with one response PE a side none has to be reset."""
+    control = program.control_system
+    names = [one["name"] for one in control.channels]
+    assert "reset" not in names
+    for response in (0, 1):
+        sent = [
+            (names[one["channel"]], one["source"] == wavelet_of(control, response))
+            for one in code_of(control, f"response {response}")
+            if one["do"] == "broadcast"
+        ]
+        shares = sum(is_wavelet for _, is_wavelet in sent) // 2
+        assert shares == sum(count > 0 for count in words_sent(control, response, "calls in"))
+        after = [n for n, (_, is_wavelet) in enumerate(sent) if is_wavelet]
+        assert after[1::2] == [n + 1 for n in after[::2]]
+        for n in after[::2]:
+            assert sent[n : n + 2] == [("calls in", True), ("arguments in", True)]
+            assert sent[n - 1] == ("arguments in", False)
 
 
 def test_the_executive_sends_a_section_an_iteration_and_one_after_the_loop(program):
@@ -151,9 +178,10 @@ def test_the_merge_pe_passes_on_what_it_is_sent(program):
         and after["do"] == "send"
     ]
     assert set(passed) == {("calls in", "calls"), ("arguments in", "arguments")}
-    received = [one for one in code if one["do"] == "receive"]
+    received = [control.channels[one["channel"]]["name"] for one in code if one["do"] == "receive"]
     sent = [one for one in code if one["do"] == "send"]
-    assert len(passed) == len(sent) == len([o for o in received if o["channel"] != 3])
+    shares = sum(count > 0 for n in (0, 1) for count in words_sent(control, n, "calls in"))
+    assert len(passed) == len(sent) == len([name for name in received if name != "goes on"]) - 2 * shares
     depths = {one["name"]: one["depth"] for one in control.channels}
     assert depths["calls"] == depths["arguments"] == 1000
 

@@ -194,6 +194,9 @@ def test_what_a_loop_is_asked_reads_as_words():
     text = str(until_settled.compile(LINE, 0.3).explain())
     line = until_settled.__wrapped__.__code__.co_firstlineno + 3
     assert f"whether the loop at line {line} goes on" in text
+    assert f"whether the loop goes on at line {line}" in text
+    text = str(left_early.compile(LINE).explain())
+    line = left_early.__wrapped__.__code__.co_firstlineno + 5
     assert f"whether the loop ends at line {line}" in text
 
 

@@ -182,6 +182,32 @@ def test_cycles_are_hops_and_the_operations_of_each_level(n, radix):
     assert chain == 2 * (n - 1)
 
 
+@cy.kernel
+def squares(x):
+    return cy.sum(x * x)
+
+
+@cy.kernel
+def distance(x):
+    return cy.sum(cy.abs(x - 3))
+
+
+@cy.kernel
+def farthest(x):
+    return cy.max(cy.abs(x - 3) * x)
+
+
+@pytest.mark.parametrize(("kernel", "before"), [(squares, 1), (distance, 2), (farthest, 3)])
+@pytest.mark.parametrize(("algorithm", "radix"), [("tree", 2), ("tree", 4), ("two_phase", 16)])
+def test_terms_are_computed_while_pes_wait_for_results(kernel, before, algorithm, radix):
+    """The PE farthest away computes its term first; no other operator is on the way."""
+    x = data(256)
+    program = kernel.compile(x, schedule=LINE.reduce("i", algorithm, radix))
+    result = cy.run(program, backend="sim")
+    assert result.cycles == hops_and_operations(256, radix) + before
+    np.testing.assert_allclose(result.output, kernel.reference(x), rtol=1e-13)
+
+
 @pytest.mark.parametrize("n", [64, 256, 1024])
 def test_kinds_of_pes_grow_like_the_levels(n):
     program = steps.compile(cy.spec((n,)), cy.spec((n,)), 2, schedule=LINE.reduce("i"))

@@ -180,6 +180,7 @@ def loaded():
 A, B = np.ones((4, 4)), np.ones((4, 4))
 SMALL = cy.Machine(pe=cy.PE(memory=1024))
 SHALLOW = cy.Machine(link=cy.Link(depth=2))
+ONE_WAY = cy.Machine(topology=(cy.LinkMap("(i) -> (i + 1)"),))
 
 REFUSALS = {
     "fractional-access": (cy.LegalityError, "CYC211", lambda: halves.compile(np.ones(3))),
@@ -307,7 +308,11 @@ REFUSALS = {
         "CYC221",
         lambda: stencil.compile(np.ones((4, 5)), schedule=cy.Schedule().time("i", "t")),
     ),
-    "far-hop": (cy.LegalityError, "CYC220", lambda: nine_back.compile(np.ones(24), schedule=SPACE("i"))),
+    "far-hop": (
+        cy.LegalityError,
+        "CYC220",
+        lambda: nine_back.compile(np.ones(24), schedule=SPACE("i"), machine=ONE_WAY),
+    ),
     "memory-overflow": (
         cy.CapacityError,
         "CYC501",
@@ -391,11 +396,6 @@ REFUSALS = {
         cy.ScheduleError,
         "CYC318",
         lambda: running_maximum.compile(A[0], schedule=SPACE("i").reassociate("k", parts=2, into="l")),
-    ),
-    "diagonal-hop": (
-        cy.LegalityError,
-        "CYC220",
-        lambda: kernels.matmul.compile(A, B, schedule=cy.schedules.hexagonal(kernels.matmul)),
     ),
     "grid-overflow": (
         cy.CapacityError,

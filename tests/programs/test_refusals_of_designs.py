@@ -75,7 +75,7 @@ def by_their_total(x):
     return x * cy.sum(x)
 
 
-def dealt_out(topology, fold=cy.cyclic):
+def dealt_out(topology, fold):
     schedule = S.space("i").fold(i=fold(3))
     return by_their_total.compile(np.arange(10.0), schedule=schedule, machine=cy.Machine(topology=topology))
 
@@ -222,8 +222,6 @@ REFUSALS = {
         "CYC504",
         lambda: compiled(S.space("i", "j"), machine=cy.Machine(pe=cy.PE(channels=1))),
     ),
-    "total-of-what-is-dealt-out": (cy.LegalityError, "CYC221", lambda: dealt_out("torus")),
-    "total-of-what-is-dealt-out-on-a-line": (cy.LegalityError, "CYC220", lambda: dealt_out("mesh")),
     "schedule-of-another-grid": (
         cy.CapacityError,
         "CYC502",
@@ -274,9 +272,10 @@ def test_refusal(name, golden_refusal):
     golden_refusal(name, *REFUSALS[name])
 
 
+@pytest.mark.parametrize("fold", [cy.block, cy.cyclic])
 @pytest.mark.parametrize("topology", ["mesh", "torus"])
-def test_blocks_work_where_a_refusal_says_so(topology):
-    total = cy.run(dealt_out(topology, cy.block), backend="sim").output
+def test_totals_come_back_in_blocks_and_dealt_out(topology, fold):
+    total = cy.run(dealt_out(topology, fold), backend="sim").output
     assert np.array_equal(total, 45 * np.arange(10.0))
 
 

@@ -138,8 +138,11 @@ class Hazards:
         if "link_maps" in self.machine or channel.get("scale"):
             return "hop", sender, receiver
         way = []
-        for step, extent, wraps in zip(channel["offset"], self.program["grid"], self.wraps, strict=True):
-            if wraps:
+        has_executive = any(one.get("executive") for one in self.program["classes"])
+        first, *others = self.program["grid"]
+        field = (first - has_executive, *others)
+        for step, extent, wraps in zip(channel["offset"], field, self.wraps, strict=True):
+            if wraps and "link" not in channel:  # to the executive no link of the torus leads
                 ways = [
                     w for w in range(-extent, extent + 1) if (w - step) % extent == 0 and 2 * abs(w) <= extent
                 ]

@@ -369,7 +369,7 @@ class _Simulation:
 
     def send(self, step: Json, environment: list[int], pe: Any, clock: Clock, sizes: Any) -> Iterator[None]:
         channel = self.program["channels"][step["channel"]]
-        to = self.moved(pe, channel["offset"])
+        to = self.moved(pe, channel["offset"], channel)
         if scale := channel.get("scale"):
             to = tuple(x // factor for x, factor in zip(to, scale, strict=True))
         size = sizes.get(_element(step["source"], environment), (1, 1))
@@ -447,7 +447,7 @@ class _Simulation:
             at = pe
             if scale := channel.get("scale"):
                 at = tuple(x * factor for x, factor in zip(pe, scale, strict=True))
-            sender = self.moved(at, [-step for step in channel["offset"]])
+            sender = self.moved(at, [-step for step in channel["offset"]], channel)
         else:
             sender = self.on_line(pe, channel["axis"], _value(step["sender"][0], environment))
         queue = self.queue(step["channel"], sender, pe)
@@ -471,11 +471,11 @@ class _Simulation:
             return next(itertools.islice(itertools.product(*map(range, self.program["grid"])), at, None))
         return (*pe[:axis], at, *pe[axis + 1 :])
 
-    def moved(self, pe: tuple[int, ...], steps: list[int]) -> tuple[int, ...]:
-        """The PE so many steps away."""
+    def moved(self, pe: tuple[int, ...], steps: list[int], channel: Json) -> tuple[int, ...]:
+        """The PE so many steps away; the executive's row, to which its own channels lead, is in no ring."""
         return tuple(
-            (x + dx) % n if wraps else x + dx
-            for x, dx, n, wraps in zip(pe, steps, self.program["grid"], self.wraps, strict=True)
+            (x + dx) % n if wraps and "link" not in channel else x + dx
+            for x, dx, n, wraps in zip(pe, steps, self.controller.field, self.wraps, strict=True)
         )
 
     def link(self, number: int, sender: tuple[int, ...], receiver: tuple[int, ...]) -> Json:
@@ -505,7 +505,7 @@ class _Simulation:
         """The multiple of its network's latency that a broadcast takes."""
         away = abs(sender[axis] - receiver[axis])
         if self.wraps[axis]:
-            away = min(away, self.program["grid"][axis] - away)
+            away = min(away, self.controller.field[axis] - away)
         return {"constant": 1, "distance": away, "tree": len(f"{away:b}")}[
             self.machine.get("spread", "constant")
         ]

@@ -39,7 +39,12 @@ def beside(rng: random.Random) -> dict[str, Any]:
     """Parts of a machine that the executive's row and its ways have nothing to do with."""
     outside = cy.Memory(rng.randrange(1, 3), rng.randrange(1, 9), serves=rng.choice([":", "-1", "1:", ":-1"]))
     chips = cy.Chiplets(shape=(rng.randrange(1, 4),), link=cy.Link(latency=rng.randrange(1, 9), depth=9))
-    return rng.choice([{}, {"memories": {"outside": outside}}, {"chiplets": chips}, {"grid": (2, 2)}])
+    maps = (
+        cy.LinkMap("(i) -> (i + 1)", cy.Link(latency=rng.randrange(1, 9))),
+        cy.LinkMap("(i) -> (i - 1)"),
+    )
+    beside = [{}, {"memories": {"outside": outside}}, {"chiplets": chips}, {"grid": (2, 2)}]
+    return rng.choice([*beside, {"topology": "torus"}, {"topology": maps}])
 
 
 def check(seed: int, folder: Path) -> bool | None:

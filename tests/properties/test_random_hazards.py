@@ -13,7 +13,6 @@ import reference_simulator
 from random_search import SEED
 
 import cyclotron as cy
-from cyclotron.machine.parts import UNITS
 
 PROGRAMS = int(os.environ.get("CYCLOTRON_HAZARDS", "150"))
 PORTS = ("load", "store", "send", "receive", "issue")
@@ -32,7 +31,7 @@ def hazardous(rng, program):
         later = rng.choice((None, 0, 1, 2, 7))
         return dataclasses.replace(old, latency=None if later is None else old.cycles + later)
 
-    units = {name: unit(name, len(sizes)) for name, sizes in UNITS.items()}
+    units = {name: unit(name, sizes) for name, sizes in (("matrix", 3), ("vector", 1), ("scalar", 0))}
     ports = {kind: rng.choice((1, 1, 2, 3)) for kind in PORTS if rng.random() < 0.3}
     pe = dataclasses.replace(
         pe,

@@ -77,6 +77,135 @@ def leapfrog_with_source(E, H):
 
 
 @cy.kernel
+def waves(E, X, Y):
+    for t in range(6):
+        X -= 0.5 * (E[:, 1:] - E[:, :-1])
+        Y += 0.5 * (E[1:, :] - E[:-1, :])
+        E[1:-1, 1:-1] += 0.5 * (Y[1:, 1:-1] - Y[:-1, 1:-1] - X[1:-1, 1:] + X[1:-1, :-1])
+        E[9, 9] += np.sin(0.3 * t)
+    return E
+
+
+@cy.kernel
+def fir(x, h):
+    y = np.zeros(128)
+    for n in range(128):
+        for k in range(16):
+            if n - k >= 0:
+                y[n] += h[k] * x[n - k]
+    return y
+
+
+@cy.kernel
+def gauss_seidel(u, f):
+    n, m = u.shape
+    for s in range(5):
+        for i in range(1, n - 1):
+            for j in range(1, m - 1):
+                u[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1] - f[i, j])
+    return u
+
+
+@cy.kernel
+def least_products(p):
+    n = len(p) - 1
+    m = np.zeros((n, n))
+    for length in range(2, n + 1):
+        for i in range(n - length + 1):
+            j = i + length - 1
+            best = np.inf
+            for k in range(i, j):
+                best = min(best, m[i, k] + m[k + 1, j] + p[i] * p[k + 1] * p[j + 1])
+            m[i, j] = best
+    return m[0, n - 1]
+
+
+@cy.kernel
+def convolution(x, h):
+    y = np.zeros(len(x) + len(h) - 1)
+    for i in range(len(x)):
+        for k in range(len(h)):
+            y[i + k] += x[i] * h[k]
+    return y
+
+
+@cy.kernel
+def upwind(u, dt, dx):
+    for _ in range(30):
+        back = (u - np.roll(u, 1)) / dx
+        ahead = (np.roll(u, -1) - u) / dx
+        u = u - dt * np.where(u > 0, u * back, u * ahead)
+    return u
+
+
+@cy.kernel
+def opened(img):
+    p = np.pad(img, 1, mode="edge")
+    h, w = img.shape
+    e = p[1:-1, 1:-1]
+    for dy in range(3):
+        for dx in range(3):
+            e = np.minimum(e, p[dy : dy + h, dx : dx + w])
+    q = np.pad(e, 1, mode="edge")
+    d = e
+    for dy in range(3):
+        for dx in range(3):
+            d = np.maximum(d, q[dy : dy + h, dx : dx + w])
+    return d
+
+
+@cy.kernel
+def transform(x):
+    n = len(x)
+    X = x.reshape(1, n)
+    while X.shape[0] < n:
+        m = X.shape[0]
+        even, odd = X[:, : X.shape[1] // 2], X[:, X.shape[1] // 2 :]
+        factor = np.exp(-1j * np.pi * np.arange(m) / m)[:, None]
+        X = np.vstack([even + factor * odd, even - factor * odd])
+    return X.ravel()
+
+
+@cy.kernel
+def gated(X, Wz, Uz, Wr, Ur, Wn, Un):
+    h = np.zeros(Uz.shape[0])
+    for x in X:
+        z = 1 / (1 + np.exp(-(Wz @ x + Uz @ h)))
+        r = 1 / (1 + np.exp(-(Wr @ x + Ur @ h)))
+        n = np.tanh(Wn @ x + Un @ (r * h))
+        h = (1 - z) * n + z * h
+    return h
+
+
+@cy.kernel
+def levels(adj, source):
+    level = np.full(adj.shape[0], -1)
+    frontier = np.arange(adj.shape[0]) == source
+    depth = 0
+    while np.any(frontier):
+        level = np.where(frontier, depth, level)
+        frontier = np.any(adj & frontier[:, None], axis=0) & (level < 0)
+        depth += 1
+    return level
+
+
+@cy.kernel
+def tracked(z, F, Q, H, r):
+    n = F.shape[0]
+    x, P = np.zeros(n), np.eye(n)
+    out = np.zeros((len(z), n))
+    for t in range(len(z)):
+        x = F @ x
+        P = F @ P @ F.T + Q
+        S = H @ P @ H + r
+        K = P @ H / S
+        x = x + K * (z[t] - H @ x)
+        P = P - np.outer(K, H @ P)
+        out[t] = x
+    return out
+
+
+@cy.kernel
 def fourier(x, w):
     n, half, m = len(x), len(x) // 2, 1
     while m < n:
@@ -156,8 +285,46 @@ def sweeps(u):
             u[i, :] = u[i, :] + c[i] * u[i - 1, :]
         for i in range(n - 2, -1, -1):
             u[i, :] -= c[i] * u[i + 1, :]
-        u = u[:, ::-1]
+        u = u[::-1, ::-1]
     return u
+
+
+def lanczos(A, v, steps):
+    n = v.shape[0]
+    alpha, beta = np.zeros(steps), np.zeros(steps)
+    before = np.zeros(n)
+    v = v / np.sqrt(np.sum(v * v))
+    b = 0.0
+    for k in range(steps):
+        w = A @ v - b * before
+        alpha[k] = np.sum(w * v)
+        w = w - alpha[k] * v
+        b = np.sqrt(np.sum(w * w))
+        beta[k] = b
+        before = v
+        v = w / b
+    return alpha + beta
+
+
+def tracked_alone(z, q, r):
+    found = np.zeros(z.shape[0])
+    x, p = 0.0, 1.0
+    for i in range(z.shape[0]):
+        p = p + q
+        gain = p / (p + r)
+        x = x + gain * (z[i] - x)
+        p = (1 - gain) * p
+        found[i] = x
+    return found
+
+
+def segmented_sums(x, starts):
+    sums = np.zeros_like(x)
+    total = 0.0
+    for i in range(x.shape[0]):
+        total = x[i] if starts[i] else total + x[i]
+        sums[i] = total
+    return sums
 
 
 def triangle_of(A):
@@ -195,6 +362,14 @@ def leapt_from_source(E, H):
         H = H + 0.5 * np.diff(E)
         E = E + 0.5 * np.diff(H, prepend=H[0], append=H[-1])
         E[30] += np.exp(-(((t - 8) / 4.0) ** 2))
+    return E
+
+
+def radiated(E, X, Y):
+    for t in range(6):
+        X, Y = X - 0.5 * np.diff(E, axis=1), Y + 0.5 * np.diff(E, axis=0)
+        E[1:-1, 1:-1] += 0.5 * (np.diff(Y[:, 1:-1], axis=0) - np.diff(X[1:-1], axis=1))
+        E[9, 9] += np.sin(0.3 * t)
     return E
 
 
@@ -251,6 +426,7 @@ def copied(arguments):
 
 ON_ROWS = cy.Schedule().space("i").serpentine()
 MIRRORED = cy.Schedule().space("-i").serpentine()
+ON_LINE = cy.Schedule().space("n").serpentine()
 CASES: dict[str, tuple[Any, tuple[Any, ...], Callable[..., Any], cy.Schedule]] = {
     "householder": (householder, (uniform(16, 12),), triangle_of, ON_COLUMNS),
     "alternating sweeps": (alternating_sweeps, (uniform(16, 16),), swept, ON_COLUMNS),
@@ -261,6 +437,67 @@ CASES: dict[str, tuple[Any, tuple[Any, ...], Callable[..., Any], cy.Schedule]] =
         (np.zeros(100), np.zeros(99)),
         leapt_from_source,
         MIRRORED,
+    ),
+    "waves": (
+        waves,
+        (np.zeros((18, 18)), np.zeros((18, 17)), np.zeros((17, 18))),
+        radiated,
+        cy.Schedule().space("-i", "j"),
+    ),
+    "filter": (
+        fir,
+        (uniform(128), uniform(16)),
+        lambda x, h: np.convolve(x, h)[:128],
+        ON_LINE.prefetch("h"),
+    ),
+    "Gauss-Seidel": (
+        gauss_seidel,
+        (uniform(26, 26), uniform(26, 26)),
+        gauss_seidel.reference,
+        cy.Schedule().space("s", "i"),
+    ),
+    "least products": (least_products, (uniform(21),), least_products.reference, ON_ROWS),
+    "convolution": (
+        convolution,
+        (uniform(64), uniform(24)),
+        np.convolve,
+        cy.Schedule().space("i+k").prefetch("x").prefetch("h").fold({"i+k": cy.cyclic(64)}).serpentine(),
+    ),
+    "upwind": (
+        upwind,
+        (uniform(64), 0.01, 0.1),
+        upwind.reference,
+        ON_ROWS.fold(i=cy.block(16)),
+    ),
+    "vectorised transform": (
+        transform,
+        (uniform(64) + 0j,),
+        np.fft.fft,
+        cy.Schedule().space("i", "j").fold(i=cy.cyclic(8), j=cy.cyclic(8)),
+    ),
+    "gated": (
+        gated,
+        (uniform(10, 16), *[uniform(16, 16) / 8] * 6),
+        gated.reference,
+        cy.Schedule().space("i", "k"),
+    ),
+    "levels": (
+        levels,
+        (uniform(32, 32) < 0.06, 0),
+        levels.reference,
+        ON_ROWS.inwards("i"),
+    ),
+    "opening": (
+        opened,
+        (uniform(32, 32),),
+        opened.reference,
+        cy.Schedule().space("i", "j").time("statement", "dy", "statement_in_dy", "dx"),
+    ),
+    "Kalman filter": (
+        tracked,
+        (uniform(30), uniform(4, 4) / 4, np.eye(4) / 9, uniform(4), 0.3),
+        tracked.reference,
+        cy.Schedule().inwards("i", "j").space("i", "j").time("t", "k", "statement_in_t"),
     ),
     "Fourier transform": (
         fourier,
@@ -301,6 +538,18 @@ CASES: dict[str, tuple[Any, tuple[Any, ...], Callable[..., Any], cy.Schedule]] =
         two_layers,
         cy.Schedule().space("i", "k"),
     ),
+    "Lanczos": (
+        cy.kernel(lanczos),
+        (uniform(45, 45) + uniform(45, 45).T + np.eye(45), uniform(45), 6),
+        lanczos,
+        cy.Schedule().reduce("i", "tree", radix=8).space("i", "j"),
+    ),
+    "tracked alone": (
+        cy.kernel(tracked_alone),
+        (uniform(200), 0.01, 0.1),
+        tracked_alone,
+        ON_ROWS.fold(i=cy.cyclic(64)),
+    ),
     "matrix chain": (matrix_chain, (uniform(15),), products, ON_ROWS),
     "long matrix chain": (matrix_chain, (uniform(18),), products, ON_ROWS),
 }
@@ -321,6 +570,16 @@ def test_a_default_is_about_as_fast_as_what_a_reviewer_found(name):
     explicit = kernel.compile(*copied(arguments), machine=MACHINE, schedule=schedule)
     assert result.cycles <= 1.25 * cy.run(explicit, backend="sim").cycles
     assert np.count_nonzero(result.stats["busy"]) > 8
+
+
+def test_a_loop_that_carries_a_number_goes_round_a_few_pes():
+    x, starts = uniform(200), uniform(200) < 0.1
+    program = cy.kernel(segmented_sums).compile(x, starts, machine=MACHINE)
+    result = cy.run(program, backend="sim")
+    np.testing.assert_array_equal(result.output, segmented_sums(x, starts))
+    on_two = cy.Schedule().space("i", "0").fold(i=cy.cyclic(2))
+    explicit = cy.kernel(segmented_sums).compile(x, starts, machine=MACHINE, schedule=on_two)
+    assert result.cycles <= 1.1 * cy.run(explicit, backend="sim").cycles
 
 
 def warnings_of(**choices):

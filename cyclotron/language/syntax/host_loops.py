@@ -10,6 +10,9 @@ import math
 import operator
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
+from cyclotron.language.functions.shifts import roll
 from cyclotron.language.syntax.jumps import jumps
 from cyclotron.language.syntax.names import assigned_names
 from cyclotron.language.syntax.rewrite_state import RewriteState
@@ -32,13 +35,17 @@ _FACTORS = (ast.Mult, ast.FloorDiv, ast.LShift, ast.RShift)
 def is_of_host(state: RewriteState, node: ast.While) -> bool:
     """Return whether Python runs a `while`, as it does `while n > 1: a[:n] = ...; n = n // 2` of a length.
 
-    It does also where such a number is a part of a shape, as in `x.reshape(n // m, m)`, and where one that
+    It does also where the test tells the shape of an array that the body makes anew, `while len(x) < n`,
+    where such a number is a part of a shape, as in `x.reshape(n // m, m)`, and where one that
     the test has grows or falls by a factor and stands in subscripts, or in what names in them hold, as in
     `while s < n: ... x[i ^ s] ...; s *= 2`: such loops are short, and each distance is a constant then.
     Others, `while c < n: y[c] = ...; c += 1` too, are recorded once.
     """
     if state.indices or state.recorded or any(jumps(node.body)):
         return False
+    stored = {one.id for one in assigned_names(node.body)} & _names(node.test)
+    if any(map(state.arrays.may_be_array, map(name, stored))) and not state.arrays.reads_data(node.test):
+        return True
     changed = _changed(state, node)
     scaled = changed & _names(node.test) & _scaled(node)
     parts = [part for one in node.body for part in walk(one)]
@@ -72,14 +79,17 @@ def _scaled(node: ast.While) -> set[str]:
 def has_strides(state: RewriteState, node: ast.For) -> bool:
     """Return whether Python runs a loop over a range, as `for p in range(2, n): a[p * p :: p] = ...`.
 
-    Strides are numbers: what is recorded once has forms of indices.
+    Strides, and distances of `roll` from a table, are numbers: what is recorded once has forms of indices.
     """
     if not isinstance(node.target, ast.Name) or state.names.is_symbolic(node.iter):
         return False
-    steps = [
-        part.step for one in node.body for part in walk(one) if isinstance(part, ast.Slice) and part.step
-    ]
-    return any(node.target.id in _names(step) for step in steps)
+    parts = [part for one in node.body for part in walk(one)]
+    numbers = [part.step for part in parts if isinstance(part, ast.Slice) and part.step]
+    for part in parts:
+        if isinstance(part, ast.Call) and state.source.meaning(part.func) in (np.roll, roll):
+            shifts = [*part.args[1:2], *(word.value for word in part.keywords if word.arg == "shift")]
+            numbers += [one for shift in shifts for one in walk(shift) if isinstance(one, ast.Subscript)]
+    return any(node.target.id in _names(one) for one in numbers)
 
 
 def has_uneven_slices(state: RewriteState, node: ast.For) -> bool:

@@ -13,7 +13,7 @@ from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import SymbolicArray, operand
 from cyclotron.language.values.condition import Condition, tested
 from cyclotron.language.values.guarded import while_running
-from cyclotron.language.values.nodes import Choose, Constant, Element
+from cyclotron.language.values.nodes import Apply, Choose, Constant, Element
 from cyclotron.language.values.operations import apply
 from cyclotron.language.values.scalars import as_python, converted, explicit_cast, truth_number
 from cyclotron.language.values.source_span import here, trace_error
@@ -47,6 +47,8 @@ def no(test: object) -> object:
         return not value
     if isinstance(value, Parted):
         return Parted(value.condition, apply("logical_not", value.then), not value.elsewhere)
+    if isinstance(value, Apply) and value.op == "logical_not" and value.operands[0].dtype == "bool":
+        return as_python(value.operands[0], "bool")
     return value.negated() if isinstance(value, Condition) else as_python(apply("logical_not", value), "bool")
 
 

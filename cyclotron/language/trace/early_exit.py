@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from cyclotron.language.trace.conditions import as_element, both, truth, without_changes
-from cyclotron.language.trace.loop_carried import keep_values, with_places
+from cyclotron.language.trace.conditions import as_element, both, no, truth, without_changes
+from cyclotron.language.trace.loop_carried import is_kept, keep_values, with_places
 from cyclotron.language.trace.loop_parts import known_test
 from cyclotron.language.trace.statement import Scope
 from cyclotron.language.trace.tests_by_number import for_all_iterations
@@ -79,16 +79,14 @@ def break_if(flag: SymbolicTensor, test: object, **pairs: Any) -> None:
             help="a controller decides between kernels: put the block into the loop, before what ends it",
         )
     pairs = with_places(pairs)
-    if isinstance(ends, bool):
-        ends = Constant(True, here())
-    elif isinstance(ends, Condition):
+    if isinstance(ends, Condition):
         _leave_out_what_follows(trace, flag, ends)
     runs = trace.guard()
     assert runs is not None
-    if runs is flag and isinstance(ends, (Condition, Constant)):  # data do not matter
-        _end_where(flag, runs, as_element(ends), pairs)
-        return
-    value, left = for_all_iterations(ends, [held for _, held in pairs.values()])
+    value, left = as_element(ends), 0
+    if runs is not flag or not isinstance(ends, (bool, Condition)):  # else data do not matter
+        at = ends if isinstance(ends, Condition) else value
+        value, left = for_all_iterations(at, [held for _, held in pairs.values()])
     scopes = trace.scopes
     trace.scopes = scopes[: len(scopes) - left]
     try:
@@ -100,8 +98,14 @@ def break_if(flag: SymbolicTensor, test: object, **pairs: Any) -> None:
 def _end_where(flag: SymbolicTensor, runs: Tensor, test: Element, pairs: dict[str, Any]) -> None:
     """End the loop where it still runs and a scalar is true."""
     trace = active_trace()
-    words = f"whether the loop ends at line {here().line}"
+    at_head = runs is flag and all(is_kept(*pair) for pair in pairs.values())  # as of a `while`
+    words = f"whether the loop {'goes on' if at_head else 'ends'} at line {here().line}"
     hit = trace.declare(f"{flag.unique_name}_hit", (), None, "bool", None, anywhere=True, variable=words)
+    if at_head:
+        keep_values(pairs, leaves=True)
+        trace.assign(hit, (), as_element(truth(no(test))))
+        trace.assign(flag, (), both(_now(flag), _now(hit)), guarded=False)
+        return
     trace.assign(hit, (), both(_now(runs), test))
     trace.scopes.append(Scope(None, EVERYWHERE, tensors=len(trace.tensors), running=hit))
     try:
@@ -223,8 +227,7 @@ def is_ending(name: str) -> bool:
 
 def ending_error(name: str, kernel: str, file: str | None, so_far: str = "") -> ExecutionError:
     """The error of a run in which such an output is true; it says `so_far` of a loop at its most steps."""
-    found = _UNASSIGNED.fullmatch(name)
-    if found is not None:
+    if found := _UNASSIGNED.fullmatch(name):
         code, help = "CYC723", f"assign `{found['name']}` before the loop too"
         message = f"`{found['name']}` of `{kernel}` is read after a loop that has not assigned it"
     else:
@@ -238,13 +241,8 @@ def ending_error(name: str, kernel: str, file: str | None, so_far: str = "") -> 
 
 def _flags_within(flag: SymbolicTensor) -> list[Tensor]:
     """The flags of the open branches of a loop, innermost first, and that of the loop."""
-    found: list[Tensor] = []
-    for scope in reversed(active_trace().scopes):
-        if scope.running is not None:
-            found.append(scope.running)
-        if scope.running is flag:
-            break
-    return found
+    found = [scope.running for scope in reversed(active_trace().scopes) if scope.running is not None]
+    return found[: [*map(id, found)].index(id(flag)) + 1]
 
 
 def _now(flag: Tensor) -> Access:

@@ -8,6 +8,7 @@ others, as Python runs them; this is known when the kernel has been recorded onc
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -101,13 +102,10 @@ class CarriedNumber:
         self.iterations = 0
         self._is_kept = not self.types
         self._scalars: list[SymbolicTensor] = []
-        for number, one in enumerate(self.types):
-            same = number and self.types[number - 1].dtype == one.dtype
-            self._scalars.append(
-                self._scalars[-1]
-                if same
-                else trace.declare(name, (), None, one.dtype, 0, anywhere=True, variable=name)
-            )
+        self._copied = (0, 0, 0)  # the copy, of what, when
+        for dtype, alike in groupby(one.dtype for one in self.types):
+            made = trace.declare(name, (), None, dtype, 0, anywhere=True, variable=name)
+            self._scalars += [made for _ in alike]
         if not self.types:
             self._scalars.append(new_array(operand(value).expression(), name))
         self._tensors = {*self._scalars}
@@ -136,6 +134,8 @@ class CarriedNumber:
         if not self._is_kept:
             return self
         held = new_array(operand(self[()]).expression(), self.name)
+        source = self._scalars[self._at(self.iterations - 1)]
+        self._copied = id(held), id(source), source.assigned
         self._tensors.add(held)
         self._note_nonzero()
         return _Snapshot(retyped(held.at(()), self.type))
@@ -147,6 +147,11 @@ class CarriedNumber:
     def holds(self, held: Any) -> None:
         """Note what it is at the end of an iteration, which the host may know."""
         self._value = held
+
+    def has(self, held: Any) -> bool:
+        """Return whether its scalar has a value already: the last copy's, since which it has not changed."""
+        now = id(self.scalar), self.scalar.assigned
+        return isinstance(held, Access) and self._copied == (id(held.tensor), *now)
 
     def goes_on(self) -> None:
         """Note that an iteration has been recorded apart."""
@@ -194,23 +199,17 @@ class CarriedNumber:
 
 
 class _Snapshot:
-    """A number as it was."""
+    """The value of a name as it was."""
 
-    def __init__(self, value: Element) -> None:
+    def __init__(self, value: Any) -> None:
         self._value = value
 
-    def __getitem__(self, key: tuple[()]) -> Element:
+    def __getitem__(self, key: tuple[()]) -> Any:
         return self._value
 
 
-class _InPlace:
+class _InPlace(_Snapshot):
     """An array that a loop changes only in place, by `y += ...`, under a name that might hold a number."""
-
-    def __init__(self, array: SymbolicArray) -> None:
-        self._array = array
-
-    def __getitem__(self, key: tuple[()]) -> SymbolicArray:
-        return self._array
 
     def copy(self) -> _InPlace:
         """The array itself: what changes it stands still where the loop has ended."""
@@ -239,14 +238,10 @@ class LastValue:
         """The place for the value of the last iteration; None where that stays, or is not certain."""
         if all(map(is_empty, loop.region)):
             return None
-        self.last = None
-        if not _runs(loop):
-            return None
-        trace = active_trace()
-        is_new = any(held is made for made in trace.tensors[loop.tensors :])
-        if held is None or is_new or isinstance(held, _OF_HOST):
-            self.last = (held, None)
-        if self.last is not None or not isinstance(held, (SymbolicArray, *NUMBERS)):
+        made = active_trace().tensors[loop.tensors :]
+        stands = held is None or isinstance(held, _OF_HOST) or any(held is one for one in made)
+        self.last = (held, None) if stands and _runs(loop) else None
+        if stands or not _runs(loop) or not isinstance(held, (SymbolicArray, *NUMBERS)):
             return None
         value = operand(held)
         return self.declared(value, broadcasting.whole_numbers(value.shape, f"`{self.name}`"), None)
@@ -353,11 +348,12 @@ def keep_values(pairs: Mapping[str, tuple[Any, Any]], **options: Any) -> None:
     """Assign to what names are kept in what the names hold, all at once; `Binding` has options."""
     is_first = not is_provisional(active_trace())
     values: dict[str, SymbolicArray] = {}
-    places: dict[str, tuple[View | SymbolicTensor, Any]] = {}
+    places: dict[str, View | SymbolicTensor] = {}
+    stand: dict[str, bool] = {}
     for one, (place, held) in pairs.items():
         if isinstance(place, _InPlace):
             continue
-        value = operand(held)
+        value, stand[one] = operand(held), is_kept(place, held)
         if isinstance(place, CarriedNumber):
             number, leaves = place, bool(options.get("leaves"))
             if not number.takes(value, notes=is_first, leaves=leaves):
@@ -367,20 +363,18 @@ def keep_values(pairs: Mapping[str, tuple[Any, Any]], **options: Any) -> None:
                 number.holds(held)
         else:
             check_same(one, place, value)
-        values[one], places[one] = value, (place, held)
-    pairs = places
+        values[one], places[one] = value, place
     trace = active_trace()
     first = len(trace.statements)
-    sources: dict[Tensor, tuple[Tensor | None, ...]] = {
-        _tensor(target): (held_tensor(values[one]),) for one, (target, _) in pairs.items()
-    }
-    changed = {one: target for one, (target, value) in pairs.items() if not _is_kept(value, target)}
+    names = {_tensor(target): one for one, target in places.items()}
+    sources = {tensor: (held_tensor(values[one]),) for tensor, one in names.items()}
+    changed = [one for one in places if not stand[one]]
     if len(changed) > 1:  # what one name keeps may be what another one had
         values |= {one: new_part(values[one].expression(), f"{one}_next", one)[1] for one in changed}
-    for one, target in changed.items():
-        target[...] = values[one]
-    if pairs:
-        trace.bind({_tensor(target): one for one, (target, _) in pairs.items()}, sources, first, **options)
+    for one in changed:
+        places[one][...] = values[one]
+    if places:
+        trace.bind(names, sources, first, **options)
 
 
 def _tensor(place: View | SymbolicTensor) -> Tensor:
@@ -404,8 +398,10 @@ def check_same(one: str, target: View | SymbolicTensor, value: SymbolicArray) ->
     )
 
 
-def _is_kept(value: Any, target: View | SymbolicTensor) -> bool:
-    """Return whether a name holds what its array keeps already."""
+def is_kept(target: Any, value: Any) -> bool:
+    """Return whether a name holds what keeps it already."""
+    if isinstance(target, CarriedNumber):
+        return target.has(value) or is_kept(target.scalar, value)
     if isinstance(target, View) and isinstance(value, View):
         return target.is_same(value)
     return value is target or (isinstance(value, Access) and value.tensor is target and not target.ndim)

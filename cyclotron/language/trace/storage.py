@@ -8,7 +8,7 @@ recorded with the statements; a flow analysis follows, on each path, which names
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -19,6 +19,7 @@ from cyclotron.language.values.nodes import Tensor, accesses
 from cyclotron.support.errors import Span, TraceError
 
 MOST_STATES = 64  # beyond, names that share on some path are taken to share on all
+Sources: TypeAlias = Mapping[Tensor, tuple[Tensor | None, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,7 @@ class Binding:
     """
 
     names: dict[Tensor, str]
-    sources: dict[Tensor, tuple[Tensor | None, ...]]
+    sources: Sources
     first: int
     last: int
     scopes: tuple[Scoped, ...]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cyclotron.language.trace import accumulate, assign
 from cyclotron.language.trace.statement import Scope, Statement, indices_of, region_of, scoped, unused
-from cyclotron.language.trace.storage import Binding
+from cyclotron.language.trace.storage import Binding, Sources
 from cyclotron.language.values.affine import EVERYWHERE, Affine, Index, Region, intersection
 from cyclotron.language.values.array import SymbolicArray, View
 from cyclotron.language.values.condition import Condition
@@ -392,19 +392,10 @@ class Trace:
         """A new tensor, or a part of one, that holds an array, positioned as what that is computed from."""
         return assign.new_part(value, name)[1]
 
-    def bind(
-        self,
-        names: dict[Tensor, str],
-        sources: dict[Tensor, tuple[Tensor | None, ...]],
-        first: int,
-        **options: Any,
-    ) -> None:
+    def bind(self, names: dict[Tensor, str], sources: Sources, first: int, **options: Any) -> None:
         """Note that the statements since one give names what other arrays hold, as `Binding` tells."""
-        guarded = self.guard() is not None
-        binding = Binding(
-            names, sources, first, len(self.statements), scoped(self.scopes), guarded, **options
-        )
-        self.bindings.append(binding)
+        where = first, len(self.statements), scoped(self.scopes), self.guard() is not None
+        self.bindings.append(Binding(names, sources, *where, **options))
 
     def _record_statement(
         self, target: Tensor, index: tuple[Affine, ...], value: Element, span: Span

@@ -252,6 +252,12 @@ class CoordinateChange {
 
   Space convert(const Space& space) {
     Space result{space.name, space.domain.preimage(old_of_new_, size()), {}, {}, space.kind};
+    auto equalities = equalities_;
+    for (std::size_t d = 0; d < space.tuple.size(); ++d) {
+      if (std::ranges::find(space.own, d) == space.own.end())
+        equalities.push_back(old_of_new_[d] - to_new(space.tuple[d]));
+    }
+    for (const auto& equality : equalities) result.domain = result.domain.intersect({equality, true});
     for (const auto& axis : axes_) {
       if (axis.remainder == unfolded) continue;
       const auto remainder = poly::variable(size(), axis.remainder);
@@ -261,12 +267,6 @@ class CoordinateChange {
       if (axis.remainder >= result_.space.size() && axis.remainder < axis.quotient)
         result.domain = by_quotient(axis, result.domain);
     }
-    auto equalities = equalities_;
-    for (std::size_t d = 0; d < space.tuple.size(); ++d) {
-      if (std::ranges::find(space.own, d) == space.own.end())
-        equalities.push_back(old_of_new_[d] - to_new(space.tuple[d]));
-    }
-    for (const auto& equality : equalities) result.domain = result.domain.intersect({equality, true});
     result.domain = result.domain.coalesce();
     detail::choose_free_coordinates(equalities, result);
     return result;

@@ -366,6 +366,10 @@ class WayBuilder {
     const auto& transfer = std::get<Transfer>(rule_.action);
     const Points here{way_.users.preimage(users_, own_ + 1), point(user_.tuple)};
     Source source{transfer.source, point(transfer.from)};
+    auto maker = routing_.over_own(user_, transfer.from);
+    std::ranges::move(Routing::fixed(way_, own_), std::back_inserter(maker));
+    starts_at_maker_ =
+        !poly::left_inverse(maker, own_) && !poly::Map::function(way_.users, maker).is_injective();
     for (std::size_t leg = 0; leg < way_.legs.size(); ++leg) source = follow(leg, here.set, source);
     Forms home;
     for (const auto d : user_.own) home.push_back(poly::variable(graph_.dims.size(), d));
@@ -419,6 +423,7 @@ class WayBuilder {
   /// Adds what passes along a leg and what comes to its end, which it returns.
   Source follow(std::size_t number, const poly::Set& users, const Source& source) {
     const auto& leg = way_.legs[number];
+    const auto before = poly::constant(own_ + 1, starts_at_maker_ && number == 0 ? 0 : 1);
     const auto one = poly::constant(own_ + 1, 1);
     const auto at = poly::variable(own_ + 1, own_);
     const auto low = poly::constant(own_ + 1, routing_.origin_[leg.axis]);
@@ -427,8 +432,8 @@ class WayBuilder {
     std::vector<FlowId> sides;  // before the border and beyond it
     const auto connect = [&](const Target& target, bool beyond, const poly::Affine& place,
                              const Points& points) {
-      const auto gone =
-          leg.direction * (place - wide(leg.start)) + poly::constant(own_ + 1, beyond ? leg.ring : 0) - one;
+      const auto gone = leg.direction * (place - wide(leg.start)) +
+                        poly::constant(own_ + 1, beyond ? leg.ring : 0) - before;
       add_rule(target, {points.set.intersect({gone, true}), points.coordinates}, source, Origin::relay);
       auto further = points.set.intersect({gone - one, false});
       if (beyond) {
@@ -447,7 +452,7 @@ class WayBuilder {
       const Side side{number, beyond};
       const auto gone =
           leg.direction * (at - wide(leg.start)) + poly::constant(own_ + 1, beyond ? leg.ring : 0);
-      auto set = users.intersect({gone - one, false}).intersect({wide(leg.length) - gone - one, false});
+      auto set = users.intersect({gone - before, false}).intersect({wide(leg.length) - gone - one, false});
       if (leg.ring > 0)
         set = set.intersect({beyond ? leg.direction * (at - first) : leg.direction * (last - at), false});
       const Points points{set.coalesce(), point_on(side, at)};
@@ -517,6 +522,7 @@ class WayBuilder {
   std::size_t own_;
   std::vector<std::int64_t> last_;  ///< The users' greatest coordinate, by grid dimension.
   Forms users_;                     ///< The user of a point on the leg.
+  bool starts_at_maker_ = false;    ///< It sends a value several times: each begins as a copy in its PE.
 };
 
 std::optional<Placed> Routing::run() {
@@ -553,6 +559,45 @@ std::optional<Placed> Routing::run() {
 }
 
 }  // namespace
+
+Placed move_operands(const Placed& placed, const Neighbours& neighbours) {
+  Placed result = placed;
+  auto& graph = result.graph;
+  const auto is_joined = [&](const FlowRef& operand) {
+    std::vector<std::int64_t> offset;
+    for (const auto& name : placed.space)
+      offset.push_back(
+          -operand
+               .offset[static_cast<std::size_t>(std::ranges::find(graph.dims, name) - graph.dims.begin())]);
+    return neighbours.joined(offset);
+  };
+  for (std::size_t r = 0; r < placed.graph.rules.size(); ++r) {
+    const auto* given = std::get_if<Compute>(&placed.graph.rules[r].action);
+    for (std::size_t n = 0; given != nullptr && n < given->terms.size(); ++n) {
+      const auto* operand = std::get_if<FlowRef>(&given->terms[n]);
+      if (operand == nullptr || is_joined(*operand)) continue;
+      auto& rule = graph.rules[r];
+      auto space = graph.at(graph.at(rule.flow).space);
+      space.name = detail::unused_name(graph, "relay");
+      space.domain = rule.domain;
+      space.kind = SpaceKind::relay;
+      auto from = space.tuple;
+      for (std::size_t d = 0; d < from.size(); ++d) from[d].constant += operand->offset[d];
+      auto flow = graph.at(operand->flow);
+      for (auto& form : flow.element) form = poly::substitute(form, from, graph.dims.size());
+      flow.computed = flow.prefetched = false;
+      flow.space = SpaceId(graph.spaces.size());
+      const FlowId moved(graph.flows.size());
+      std::get<Compute>(rule.action).terms[n] = FlowRef{moved, std::vector<std::int64_t>(from.size(), 0)};
+      Rule move{Transfer{operand->flow, std::move(from), false}, moved, rule.domain, Origin::relay,
+                rule.span};
+      graph.spaces.push_back(std::move(space));
+      graph.flows.push_back(std::move(flow));
+      graph.rules.push_back(std::move(move));
+    }
+  }
+  return result;
+}
 
 std::optional<Placed> route(const Placed& placed, const Neighbours& neighbours, Pace pace) {
   return Routing(placed, neighbours, pace).run();

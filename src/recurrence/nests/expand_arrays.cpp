@@ -15,6 +15,7 @@
 #include "cases.hpp"
 #include "embedding.hpp"
 #include "last_writes.hpp"
+#include "uniform_tables.hpp"
 
 namespace cyclotron::recurrence {
 
@@ -481,6 +482,7 @@ class Expansion {
                 }
               }
               result.body = typed(reduce.body, copied(reduce.body, inner, variables + 1, copy));
+              if (const auto number = detail::number_found(result_, result, variables)) return *number;
               return add(std::move(result), expr.span);
             }},
         expr.node);

@@ -249,8 +249,9 @@ class Planter {
     const auto& group = groups_[sum.group];
     auto& planted = planted_[sum.group];
     const auto span = system_.at(sum.id).span;
-    const bool as_they_are = planted.members == 1 && dtype_of(system_, sum.reduce.body,
-                                                              system_.at(group.target).dtype) == group.dtype;
+    const bool as_they_are =
+        planted.members == 1 && (group.share.values > 1 || is_joined_at_once(group.kind, sum.reduce.body)) &&
+        dtype_of(system_, sum.reduce.body, system_.at(group.target).dtype) == group.dtype;
     if (!planted.grown) find_origins(group, planted);
     if (!planted.grown && !as_they_are) planted.terms = declare(group, planted, planted.points, span);
     if (!as_they_are) {
@@ -270,6 +271,17 @@ class Planter {
     const auto total = add(Access{planted.results, std::move(root)}, span);
     equation.expr = replace(equation.expr, sum.id, total);
     system_.equations.push_back(std::move(equation));
+  }
+
+  /// True where joining a term takes one operator. PEs that wait for others' results compute other terms before.
+  [[nodiscard]] bool is_joined_at_once(Reduction kind, ExprId term) const {
+    const auto& node = system_.at(term).node;
+    if (std::holds_alternative<Access>(node)) return true;
+    const auto* apply = std::get_if<Apply>(&node);
+    return apply != nullptr && kind == Reduction::sum && operators::accumulating(apply->op) &&
+           std::ranges::all_of(apply->operands, [&](ExprId operand) {
+             return std::holds_alternative<Access>(system_.at(operand).node);
+           });
   }
 
   /// The equations of all levels; returns the tensor of the last, which has the total at the root.
@@ -408,7 +420,7 @@ class Planter {
     auto further = leaving(group, 0, 0, stride, end);
     for (const auto& constraint : leaving(group, 0, block - stride - 1, block, end))
       further.push_back(constraint);
-    define({further}, add(Apply{combining(group.kind), 0, {comes, terms}}, span));
+    define({further}, accumulate(group.kind, comes, terms, span));
     if (stride == hop) return;
     auto passing = leaving(group, hop, stride - 1, stride, beyond);
     for (const auto& constraint : leaving(group, 0, 0, hop, beyond)) passing.push_back(constraint);

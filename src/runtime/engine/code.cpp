@@ -460,16 +460,6 @@ class Decoder {
   std::uint32_t open_loops_ = 0;
 };
 
-[[nodiscard]] bool holds(const Code& code, const Test& test, const std::int64_t* variables) {
-  const std::int64_t value = evaluate(code, test.form, variables);
-  switch (test.kind) {
-    case program::Condition::Kind::non_negative: return value >= 0;
-    case program::Condition::Kind::zero: return value == 0;
-    case program::Condition::Kind::divisible: return value % test.modulus == 0;
-  }
-  return false;
-}
-
 }  // namespace
 
 Code decode(const program::Program& program, std::size_t class_index) {
@@ -510,6 +500,16 @@ std::int64_t coefficient(const Code& code, const Form& form, std::uint32_t varia
     if (term.variable == variable) return term.coefficient;
   }
   return 0;
+}
+
+bool holds(const Code& code, const Test& test, const std::int64_t* variables) {
+  const std::int64_t value = evaluate(code, test.form, variables);
+  switch (test.kind) {
+    case program::Condition::Kind::non_negative: return value >= 0;
+    case program::Condition::Kind::zero: return value == 0;
+    case program::Condition::Kind::divisible: return value % test.modulus == 0;
+  }
+  return false;
 }
 
 bool holds(const Code& code, Range conjunctions, const std::int64_t* variables) {

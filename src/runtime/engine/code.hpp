@@ -261,6 +261,7 @@ struct Code {
 [[nodiscard]] std::int64_t lower_limit(const Code& code, Range range, const std::int64_t* variables);
 /// Smallest of the upper limits, each rounded down.
 [[nodiscard]] std::int64_t upper_limit(const Code& code, Range range, const std::int64_t* variables);
+[[nodiscard]] bool holds(const Code& code, const Test& test, const std::int64_t* variables);
 /// Tells whether any conjunction of a branch holds.
 [[nodiscard]] bool holds(const Code& code, Range conjunctions, const std::int64_t* variables);
 

@@ -11,6 +11,7 @@
 #include "../engine/loops/loop_compiler.hpp"
 #include "../engine/messages.hpp"
 #include "../engine/progress_ticker.hpp"
+#include "lockstep.hpp"
 #include "shared.hpp"
 
 namespace cyclotron::runtime::local {
@@ -233,6 +234,8 @@ std::optional<std::vector<program::ExitOutcome>> run(const program::Program& pro
   const std::size_t threads = settings.threads > 0 ? static_cast<std::size_t>(settings.threads)
                                                    : std::max(1U, std::thread::hardware_concurrency());
   Shared shared(program, arrays, threads, settings.least_bytes);
+  if (run_in_lockstep(shared.array, shared.tensors, settings.least_bytes, progress))
+    return shared.array.loop_exits().outcomes();
   LoopCompilation loops(shared.array, shared.tensors, settings.loops);
   std::atomic<int> raised = 0;  // exceptions of IEEE 754, by other threads
   std::vector<std::jthread> helpers;

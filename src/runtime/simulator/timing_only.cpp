@@ -46,8 +46,9 @@ std::optional<Timing> simulate_time(const program::Program& program, Engine whic
       if (auto timing = simulate_replicated(*timed, progress)) return timing;
     }
     TimedEngine engine(std::move(*timed), progress, control);
-    const std::int64_t skipped = general ? 0 : fast_forward(engine);
-    if (engine.run()) {
+    const bool together = which == Engine::automatic && !general && engine.run_in_lockstep();
+    const std::int64_t skipped = general || together ? 0 : fast_forward(engine);
+    if (together || engine.run()) {
       Timing timing = std::move(engine).timing();
       timing.engine = which == Engine::fast_forward || skipped > 0 ? "fast-forward" : "general";
       timing.cycles_skipped = skipped;

@@ -61,6 +61,35 @@ TEST(Wires, WrapAroundByDimension) {
   EXPECT_EQ(wires.coordinates(9), (std::vector<std::int64_t>{2, 1}));
 }
 
+TEST(Wires, WrapAroundBesideTheExecutivesRow) {
+  Program program = three_channels();
+  auto& machine = program.machine;
+  machine.topology = {machine::Topology::torus};
+  ++program.grid.front();  // PE (3, 1) is the executive's
+  program.classes.resize(2);
+  program.classes[1].executive = true;
+  program.channels.push_back({.name = "", .tile = {}, .offset = {3, 1}, .link = machine.link});
+  program.channels.push_back({.name = "", .tile = {}, .offset = {-3, -1}, .link = machine.link});
+  const Wires wires(program);
+  EXPECT_EQ(wires.receiver(0, At{2, 1}), 1);
+  EXPECT_EQ(wires.sender(0, At{0, 1}), 9);
+  EXPECT_EQ(wires.receiver(0, At{3, 1}), Wires::none);
+  EXPECT_EQ(wires.sender(0, At{3, 1}), Wires::none);
+  EXPECT_EQ(wires.way(0, At{2, 1}), (std::vector<std::int64_t>{1, 0}));
+  EXPECT_EQ(wires.receiver(3, At{0, 0}), 13);
+  EXPECT_EQ(wires.sender(4, At{0, 0}), 13);
+  EXPECT_EQ(wires.receiver(4, At{3, 1}), 0);
+  EXPECT_EQ(wires.way(4, At{3, 1}), (std::vector<std::int64_t>{-3, -1}));
+
+  machine.topology = {machine::Topology::custom};
+  machine.link_maps = {{.map = "(i, j) -> ((i + 1) % 3, j)", .link = {}}};
+  const Wires maps(program);
+  EXPECT_EQ(maps.receiver(0, At{0, 1}), 5);
+  EXPECT_EQ(maps.receiver(1, At{0, 1}), Wires::none);
+  EXPECT_EQ(maps.receiver(3, At{0, 0}), 13);
+  EXPECT_EQ(maps.receiver(0, At{3, 1}), Wires::none);
+}
+
 TEST(Wires, LeaveAChipOverItsLink) {
   Program program = three_channels();
   auto& machine = program.machine;

@@ -14,15 +14,6 @@ SPACE = cy.Schedule().space
 
 
 @dataclass(frozen=True)
-class Refused:
-    """A schedule that the compiler must refuse at the largest size, with this code; `reason` says why."""
-
-    schedule: cy.Schedule | None
-    code: str
-    reason: str
-
-
-@dataclass(frozen=True)
 class Entry:
     """A kernel with its data and schedules.
 
@@ -33,7 +24,7 @@ class Entry:
     make : callable
         ``make(rng, *size)`` gives the arguments.
     sizes : tuple of tuple of int
-        The sizes to run; a schedule that is refused is tried at the last one.
+        The sizes to run.
     oracle : callable
         ``oracle(*arrays)`` gives the same outputs with NumPy alone, by another text than the kernel's.
     schedules : mapping
@@ -48,7 +39,7 @@ class Entry:
     make: Callable[..., tuple[Any, ...]]
     sizes: tuple[tuple[int, ...], ...]
     oracle: Callable[..., Any]
-    schedules: Mapping[str, cy.Schedule | Refused] = field(default_factory=dict)
+    schedules: Mapping[str, cy.Schedule] = field(default_factory=dict)
     machine: cy.Machine | None = None
     tolerance: float = 0.0
 

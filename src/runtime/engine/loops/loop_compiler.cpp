@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -234,6 +235,16 @@ class LoopLibraries {
     return use(*library);
   }
 
+  /// Of programs with as many steps and as much memory as one whose loops are in place: these are worth a look at once.
+  void note_in_place(std::uint64_t outline) {
+    const std::lock_guard lock(mutex_);
+    in_place_.insert(outline);
+  }
+  [[nodiscard]] bool likely_has(std::uint64_t outline) {
+    const std::lock_guard lock(mutex_);
+    return in_place_.contains(outline);
+  }
+
   static LoopLibraries& of_process() {
     static LoopLibraries all;
     return all;
@@ -242,7 +253,18 @@ class LoopLibraries {
  private:
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<LoopLibrary>> libraries_;
+  std::set<std::uint64_t> in_place_;
 };
+
+std::uint64_t outline_of(const PeArray& array) {
+  std::uint64_t result = 0;
+  for (const Code& code : array.codes()) {
+    for (const std::uint64_t size : {static_cast<std::uint64_t>(code.memory_bytes), std::uint64_t{code.index},
+                                     code.steps.size(), code.terms.size(), code.constants.size()})
+      result = (result ^ size) * 0x9e3779b97f4a7c15U;
+  }
+  return result;
+}
 
 /// A compiler takes a hundred times as long, and a turn of a PE some microseconds.
 constexpr double seconds_between_looks = 2e-3;
@@ -257,11 +279,13 @@ LoopCompilation::LoopCompilation(PeArray& array, const std::vector<TensorAccess>
       settings_(settings),
       started_(std::chrono::steady_clock::now()),
       next_look_(settings.seconds_to_look),
+      outline_(outline_of(array)),
       done_(settings.compiler.empty()) {
   // To write a source takes about a microsecond a step.
   constexpr double steps_a_look = 256;
   for (const Code& code : array.codes())
     next_look_ += settings.seconds_to_look * static_cast<double>(code.steps.size()) / steps_a_look;
+  if (LoopLibraries::of_process().likely_has(outline_)) next_look_ = 0;
   poll();
 }
 
@@ -297,6 +321,7 @@ void LoopCompilation::poll() {
     if (library.state == LoopLibrary::State::ready) put_in_place(library.functions);
     done_ = library.state == LoopLibrary::State::ready || library.state == LoopLibrary::State::failed;
   });
+  if (array_.compiled_loops() != nullptr) LoopLibraries::of_process().note_in_place(outline_);
 }
 
 void LoopCompilation::put_in_place(const std::vector<LoopFunction>& found) {

@@ -1,6 +1,7 @@
 // Loops of long runs in the machine's own code, made by the system's C compiler while the interpreter runs them.
 #pragma once
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ class LoopCompilation {
   LoopSettings settings_;
   std::chrono::steady_clock::time_point started_;
   double next_look_ = 0;
+  std::uint64_t outline_;
   LoopSource source_;
   CompiledLoops loops_;
   bool has_source_ = false, done_ = false;

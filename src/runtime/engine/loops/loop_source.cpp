@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "nest_order.hpp"
 #include "scalar_text.hpp"
 
 namespace cyclotron::runtime {
@@ -99,8 +100,11 @@ class LoopWriter {
                  fmt::format("return {}u;", loop_declined));
       line("v{0} -= {1};", root_, root.step);
     } else {
+      const bool in_blocks = gains_from_blocks(code_, tensors_, nest_.opener);
       line("for (;; v{0} += {1}) {{", root_, root.step);
+      if (in_blocks) blocks();
       body(nest_);
+      if (in_blocks) line("}}");
       line("if (done > budget || h{0} - v{0} < {1}) break;", root_, root.step);
       line("}}");
     }
@@ -342,7 +346,11 @@ class LoopWriter {
     const auto& [form, modulus, stride] = code_.wraps[access.wrap];
     const auto by = goes_round(access);
     if (by == 0) return fmt::format("({} + {}LL * modulo({}, {}))", result, stride, text(form), modulus);
-    return fmt::format("({0} + {1}LL * (m{2} + {3}LL * ({4}{5} - q{5})))", result, stride, access.wrap, by,
+    const auto neighbour = neighbours_.find(access.wrap);
+    const auto first = neighbour == neighbours_.end()
+                           ? fmt::format("m{}", access.wrap)
+                           : fmt::format("m{} + {}LL", neighbour->second.wrap, neighbour->second.ahead);
+    return fmt::format("({0} + {1}LL * ({2} + {3}LL * ({4}{5} - q{5})))", result, stride, first, by,
                        last.empty() ? "v" : last, innermost_);
   }
 
@@ -465,9 +473,23 @@ class LoopWriter {
       line("{} p{} = {};", c_type(dtype), n, place(all[n].read, dtype));
     }
     carried_ = all;
-    line("for (; v{0} <= e{0}; v{0} += {1}) {{", v, one.step);
-    body(nest);
-    line("}}");
+    const auto iterations = [&](std::string_view before) {
+      line("{2}for (; v{0} <= e{0}; v{0} += {1}) {{", v, one.step, before);
+      body(nest);
+      line("}}");
+    };
+    std::vector<std::uint32_t> wraps;
+    for (const auto& [w, trips] : rounds) wraps.push_back(w);
+    neighbours_ = neighbours_of(code_, wraps);
+    if (!neighbours_.empty()) {  // their distances are numbers then, as a compiler of vectors has to see
+      std::string apart = "1";
+      for (const auto& [w, beside] : neighbours_)
+        apart += fmt::format(" && m{} == m{} + {}LL", w, beside.wrap, beside.ahead);
+      iterations(fmt::format("if ({}) ", apart));
+      neighbours_.clear();
+      line("else");
+    }
+    iterations("");
     carried_.clear();
   }
 
@@ -500,7 +522,7 @@ class LoopWriter {
         if (!writes(one) || one.kind == Step::Kind::load) continue;
         for (const Source& source :
              std::span(code_.sources).subspan(one.operands.first, one.operands.count)) {
-          if (source.constant || !follows(source.index, written, step(nest.opener))) continue;
+          if (source.constant || !follows(code_, source.index, written, step(nest.opener))) continue;
           auto& before = reads.try_emplace(source.index, true).first->second;
           before = before && at <= steps[0];
         }
@@ -514,36 +536,6 @@ class LoopWriter {
 
   static bool writes(const Step& one) {
     return is_work(one) && one.kind != Step::Kind::store && one.kind != Step::Kind::exit;
-  }
-
-  /// Tells whether an access is to the element that another one was to an iteration before.
-  [[nodiscard]] bool follows(std::uint32_t read, std::uint32_t written, const Step& loop) const {
-    const SlotAccess &one = code_.accesses[read], &other = code_.accesses[written];
-    const bool wraps = one.wrap != SlotAccess::no_wrap;
-    const auto by = [&](const Form& form) { return coefficient(code_, form, loop.variable) * loop.step; };
-    if (one.address != other.address || one.stride != other.stride ||
-        wraps != (other.wrap != SlotAccess::no_wrap) || !same_terms(one.index, other.index) ||
-        one.index.constant != other.index.constant - by(other.index))
-      return false;
-    if (!wraps) return true;
-    const Wrapped &first = code_.wraps[one.wrap], &second = code_.wraps[other.wrap];
-    return first.modulus == second.modulus && first.stride == second.stride &&
-           same_terms(first.form, second.form) &&
-           (first.form.constant - second.form.constant + by(second.form)) % first.modulus == 0;
-  }
-
-  [[nodiscard]] bool same_terms(const Form& one, const Form& other) const {
-    const auto terms = [&](const Form& form) {
-      return std::span(code_.terms).subspan(form.first, form.count);
-    };
-    return std::ranges::equal(terms(one), terms(other), [](const Term& a, const Term& b) {
-      return a.coefficient == b.coefficient && a.variable == b.variable;
-    });
-  }
-
-  static bool is_work(const Step& one) {
-    return one.kind == Step::Kind::load || one.kind == Step::Kind::store || one.kind == Step::Kind::move ||
-           one.kind == Step::Kind::compute || one.kind == Step::Kind::exit;
   }
 
   /// Before an innermost loop: whether its steps stay inside in all iterations, those in branches excepted.
@@ -594,6 +586,39 @@ class LoopWriter {
       }
     }
     innermost_open_ = outer;
+  }
+
+  /// Runs iterations of the nest in blocks of the inner loop, as many as the time suffices for, where they stay inside; else
+  /// there is text to come.
+  void blocks() {
+    constexpr int rows = 16;  // Lines of memory: the first cache has hundreds.
+    const Nest inner = nest_at(nest_.opener + 1);
+    const Step &root = step(nest_.opener), &one = step(inner.opener);
+    const auto v = one.variable;
+    line("const i64 a{0} = {1}, b{0} = {2}, c{0} = b{0} < a{0} ? 0 : (b{0} - a{0}) / {3} + 1;", v,
+         limit(one.lower, true), limit(one.upper, false), one.step);
+    line(
+        "const i64 a{0} = v{0}, b{0} = c{1} == 0 ? v{0} : v{0} + least((h{0} - v{0}) / {2}, budget / c{1}) * "
+        "{2};",
+        root_, v, root.step);
+    line("int inside = c{0} > 0 && a{0} >= -{1} && b{0} <= {1};", v, variable_limit);
+    line("for (int last = 0; inside && last < 2; ++last) {{");
+    line("const i64 v{0} = last ? b{0} : a{0}, v{1} = a{1}, l{1} = a{1} + (c{1} - 1) * {2};", root_, v,
+         one.step);
+    checked_ = v;
+    check_inside(inner, "inside = 0;");
+    line("}}");
+    line("if (inside) {{  // in blocks");
+    line("for (i64 x = a{0}; x <= b{0}; x += {1}) {{", v, rows * one.step);
+    line("const i64 e{0} = least(b{0}, x + {1});", v, (rows - 1) * one.step);
+    line("for (v{0} = a{0}; v{0} <= b{0}; v{0} += {1}) {{ i64 v{2} = x;", root_, root.step, v);
+    if (marks_) mark_all(inner);
+    checked_ = no_variable;
+    line("for (; v{0} <= e{0}; v{0} += {1}) {{", v, one.step);
+    body(inner);
+    line("}} }} }}");
+    line("v{0} = b{0}; done += c{1} * ((b{0} - a{0}) / {2} + 1);", root_, v, root.step);
+    line("}} else {{");
   }
 
   void loop(Nest nest) {
@@ -742,20 +767,12 @@ class LoopWriter {
   std::vector<Region> regions_;
   std::vector<Local> locals_;
   std::vector<Carried> carried_;  ///< Of the innermost loop that is written.
+  std::map<std::uint32_t, Neighbour>
+      neighbours_;  ///< By wrap, while none of them goes round before the other.
   std::string text_;
   std::uint32_t innermost_open_ = 0;  ///< Variable of the innermost loop around what is written.
   std::uint32_t innermost_ = no_variable, checked_ = no_variable;  ///< That of a loop that holds no other.
 };
-
-/// Loops in each other at most, the outermost counted.
-std::uint32_t depth_of(const Code& code, std::uint32_t opener) {
-  std::uint32_t open = 0, most = 0;
-  for (std::uint32_t at = opener; at < code.steps[opener].target; ++at) {
-    if (code.steps[at].kind == Step::Kind::loop) most = std::max(most, ++open);
-    if (code.steps[at].kind == Step::Kind::repeat) --open;
-  }
-  return most;
-}
 
 }  // namespace
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "timed_lockstep.hpp"
+
 namespace cyclotron::runtime::simulator {
 TimedEngine::TimedEngine(TimedProgram program, const Progress& progress, const ControlledRun* control)
     : array_(std::move(program)),
@@ -253,6 +255,12 @@ bool TimedEngine::run() {
   } while (grant(MemoryPorts::never) ||
            (ranks_ && ranks_->grant([&](std::uint32_t ordinal) { ready_.insert(ordinal); })));
   return finished();
+}
+
+bool TimedEngine::run_in_lockstep() {
+  if (!simulator::run_in_lockstep(array_, ticker_)) return false;
+  done_ = array_.count();
+  return true;
 }
 
 bool TimedEngine::within_depths() const {

@@ -54,6 +54,8 @@ class TimedEngine {
   /// Runs to the end. False: no PE can go on. Throws NeedsInterpreter, RanAheadTooFar where senders run ahead, and ExecutionError CYC708
   /// where cycles no longer fit 62 bits.
   bool run();
+  /// The same from the start, on vectors of PEs, where that is faster; false, and nothing has changed, where it is not.
+  bool run_in_lockstep();
   /// Each PE that is not done or blocked runs on to the next iteration of its loop at the nesting level (0: the
   /// outermost), or of its innermost one where that is further out. False: none is left; `finished` says why.
   bool run_round(std::uint32_t level);

@@ -43,4 +43,8 @@ enum class Pace : std::uint8_t {
 [[nodiscard]] std::optional<Placed> route(const Placed& placed, const Neighbours& neighbours,
                                           Pace pace = Pace::in_stages);
 
+/// The same with the operands of partial sums that come from a PE that no link joins as values that move: `route` finds the
+/// way of these, and leaves other operands as they are.
+[[nodiscard]] Placed move_operands(const Placed& placed, const Neighbours& neighbours);
+
 }  // namespace cyclotron::dataflow

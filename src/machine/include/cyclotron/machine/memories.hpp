@@ -16,6 +16,9 @@ struct Slice {
   bool operator==(const Slice&) const = default;
 };
 
+/// The coordinates of a slice on an axis: first, first + step, … before last, all within the axis.
+[[nodiscard]] Slice on_axis(const Slice& slice, std::int64_t extent);
+
 /// Banks of DRAM, each with one row open at most; times in cycles. How a port uses them is told by `runtime::simulate`.
 struct Dram {
   std::int64_t banks = 16;             ///< 1 to 2^16.

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include <cyclotron/support/number.hpp>
+
 namespace cyclotron::operators {
 
 // clang-format off
@@ -25,6 +27,8 @@ enum class DType : std::uint8_t {
 [[nodiscard]] std::int64_t alignment_bytes(DType dtype);
 [[nodiscard]] bool is_floating(DType dtype);  ///< Real or complex numbers with fractions.
 [[nodiscard]] bool is_complex(DType dtype);
+/// True of what, added to a number of the dtype, leaves every bit of it.
+[[nodiscard]] bool is_neutral(const Number& number, DType dtype);
 /// Of 64-bit integers those that a dtype of integers holds; nullopt for int64, which holds all, and where there is no limit.
 struct Limits {
   std::int64_t least;

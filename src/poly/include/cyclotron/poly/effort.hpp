@@ -1,6 +1,7 @@
 // Less effort than usual for analyses that only may help.
 #pragma once
 #include <memory>
+#include <optional>
 
 struct isl_ctx;
 
@@ -17,6 +18,8 @@ class EffortLimit {
 
   /// True while one lives in this thread.
   [[nodiscard]] static bool acts();
+  /// Operations that each analysis of this thread may take; none where they have a budget together.
+  [[nodiscard]] static std::optional<unsigned long> of_each();
   /// Limits the operations of a new context to the usual ones, or to this thread's while one lives: what was analysed
   /// lives on, with the usual limit.
   static void apply(const std::shared_ptr<isl_ctx>& context, unsigned long usual);
@@ -33,6 +36,9 @@ class EffortBudget {
   EffortBudget(const EffortBudget&) = delete;
   EffortBudget& operator=(const EffortBudget&) = delete;
   ~EffortBudget();
+
+  /// True while one lives in this thread.
+  [[nodiscard]] static bool acts();
 
  private:
   struct State;

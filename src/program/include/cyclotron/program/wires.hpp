@@ -61,6 +61,8 @@ class Wires {
   enum class End : std::uint8_t { sender, receiver };
   /// The PE at that end of a link's channel whose other end is at `from`.
   [[nodiscard]] std::size_t moved(std::span<const std::int64_t> from, const Channel& channel, End to) const;
+  /// Tells whether a link's channel leads to the executive or from it, by wires of its own.
+  [[nodiscard]] static bool is_of_executive(const Channel& channel) { return channel.link.has_value(); }
   /// Tells whether the channel has one link.
   [[nodiscard]] bool is_alike(std::size_t channel) const;
   [[nodiscard]] std::vector<const machine::Link*> links_of_maps(std::size_t channel) const;
@@ -69,6 +71,7 @@ class Wires {
 
   const Program* program_;
   std::vector<std::int64_t> grid_;
+  std::vector<std::int64_t> field_;  // Without the executive's row.
   std::vector<std::int64_t> stride_;
   std::vector<const machine::Link*> link_;  // By channel, where nothing else is said.
   std::vector<machine::LinkFunction> maps_;

@@ -142,7 +142,7 @@ struct Timing {
 
 /// Ways to simulate timing-only runs. All measure the same, bit for bit.
 enum class Engine : std::uint8_t {
-  automatic,     ///< Fast-forward, which does no harm where nothing repeats itself.
+  automatic,     ///< Fast-forward, which does no harm where nothing repeats itself; or PEs side by side.
   general,       ///< Each instruction of each PE.
   fast_forward,  ///< Skips whole periods where all PEs repeat themselves.
 };

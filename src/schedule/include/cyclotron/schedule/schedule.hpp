@@ -1,6 +1,7 @@
 // A schedule: which indices are space, which are time, and how each tensor moves (CY-025 … CY-038).
 #pragma once
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -146,6 +147,16 @@ enum class Orders : std::uint8_t {
 /// the grid, so that each PE is a step behind the one before it, as where a value goes through several in one step.
 [[nodiscard]] std::vector<Schedule> wavefronts(const recurrence::System& system, const Schedule& schedule);
 
+/// The same along one dimension of the grid each, where values go on long ways: what a PE has made has a step to get to those
+/// behind it.
+[[nodiscard]] std::vector<Schedule> wavefronts_along_one(const recurrence::System& system,
+                                                         const Schedule& schedule);
+
+/// The completion whose steps are those of the text, one point after the other, wherever their PEs are: whatever the text
+/// makes before it needs it is there in time. None where the schedule has indices in time.
+[[nodiscard]] std::optional<Schedule> in_text_order(const recurrence::System& system,
+                                                    const Schedule& schedule);
+
 /// Placements to try in turn where the user gives no schedule: the indices of elements in space, then fewer of
 /// them. A loop that may end stays in time, and so does one whose iterations make values of the others' elements in
 /// turn. `grid` has the extents of the machine's grid; empty: it has as many dimensions as a schedule asks for.
@@ -170,12 +181,15 @@ struct Placement {
 
 struct Placements {
   std::vector<Placement> defaults;  ///< As `defaults` has them.
-  std::vector<Placement> others;    ///< All others of plain indices, those that cost least first.
+  std::vector<Placement>
+      others;  ///< All others of plain indices, and of sums that tell what is added to, the best first.
   /// Of all these, with reductions over indices in space in blocks or inwards: those that may be in any order and gain by it.
   std::vector<Placement> reordered;
   std::vector<Placement> in_trees;  ///< The reductions of all PEs, each of which has one term.
   std::vector<Placement>
       dealt;  ///< Of the best of the first two, with values that PEs share dealt out in turn.
+  std::vector<Placement> narrower;  ///< Of the best of these on one dimension, with half of the PEs and so on.
+  std::set<std::string> passing;    ///< Inputs of which PEs may hand on elements.
 };
 
 /// Placements where the user gives no schedule. `grid` is as that of `defaults`.
