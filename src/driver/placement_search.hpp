@@ -33,6 +33,9 @@ inline constexpr double much_faster = 1.25;
 /// True where one placement takes so long to analyse that others are tried in brief once there is one.
 [[nodiscard]] bool is_costly(const Reordered& system);
 
+/// True of an index of space or time that is a sum of the kernel's.
+[[nodiscard]] bool is_sum(const std::string& index);
+
 /// The order of reductions: those from both ends, in trees, and from the last term on.
 using Order = std::tuple<std::vector<std::string>, std::vector<recurrence::Tree>, std::set<std::string>>;
 

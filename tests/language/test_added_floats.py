@@ -163,8 +163,13 @@ def test_what_numpy_does_not_promote_is_refused():
         return cy.where(u > 1, u, n)
 
     u, n = np.ones(3, "bfloat16"), np.arange(3)
-    with pytest.raises(TypeError):
-        np.where(u > 1, u, n)
+    try:
+        right = np.where(u > 1, u, n)
+    except TypeError:  # with `ml_dtypes` before 0.7
+        pass
+    else:
+        np.testing.assert_array_equal(chosen(u, n), right, strict=True)
+        return
     with pytest.raises(cy.ShapeError, match=r"operands of bfloat16 and int64.*\n(.*\n)*.*astype") as error:
         chosen(u, n)
     assert error.value.code == "CYC121"

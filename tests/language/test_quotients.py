@@ -173,9 +173,9 @@ KERNELS = {
     tiles: 64,
     assigned: 8,
     added_to_quotients: 4,
-    butterflies: 8,
-    butterflies_by_quotients: 8,
-    bitonic_sort: 8,
+    butterflies: 4,
+    butterflies_by_quotients: 4,
+    bitonic_sort: 4,
     conditions: 8,
 }
 

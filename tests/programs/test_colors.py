@@ -227,7 +227,7 @@ PROGRAMS = {
     "a stencil of 2x2": (stencil(4, 4), {"schedule": GRID}, 4),
     "a stencil of 1xN": (stencil(3, 9), {}, 5),
     "a stencil of 8x8": (stencil(10, 10), {}, 8),
-    "far neighbours in a line": ((shifted, numbers(12), 3), {}, 12),
+    "far neighbours in a line": ((shifted, numbers(12), 3), {"schedule": S().space("i")}, 12),
     "a chain": ((total, numbers(13)), {"schedule": S().space("i")}, 2),
     "a sum over the grid": ((total_of_grid, numbers(6, 6)), {"schedule": GRID}, 3),
     "a tree": (

@@ -69,13 +69,16 @@ def _known(exponent: Any, base: Any) -> tuple[complex, ScalarType] | None:
 
 def _by_python(base: Any, exponent: Any) -> Any:
     if base.dtype_name in ADDED and isinstance(exponent, float):
-        base = base.astype("float32")  # as NumPy, for which Python's numbers are not weak beside them
+        dtype = promote("power", base.type, ScalarType("float64", weak=True))[0]
+        base = base if base.dtype_name == dtype else base.astype(dtype)  # before 0.7 `ml_dtypes` widens
     floating = kind_of(base.dtype_name) in "fc"
     if exponent == 2 and (floating or isinstance(exponent, int)):
         return _shortened(base, 2)
     if not base.shape:
         return None  # a scalar's
     if exponent == 0.5:
+        if base.dtype_name in ADDED:
+            return None  # of which NumPy has powers
         return _shortened(base if floating else base.astype("float64"), 0.5)
     if exponent == -1 and isinstance(exponent, float) and kind_of(base.dtype_name) == "c":
         return None  # of which NumPy divides, in its powers
