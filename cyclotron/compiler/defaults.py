@@ -125,7 +125,8 @@ class Placements(Generic[_Program]):
         seconds = math.inf if alone is None else self._seconds(workers)
         if seconds < _LONG * _SECONDS_A_CYCLE:
             return alone
-        if alone is not None and (order := self._vector_order()):
+        # Loops that numbers end are short as long as they are innermost.
+        if alone is not None and not alone.core.is_bounded_by_numbers and (order := self._vector_order()):
             other = self._attempt(order, unlimited(None))
             # Where an order reads all elements for the one that a number tells, it takes many times as long.
             if other and _simulated(other, workers) <= 2 * _simulated(alone, workers):

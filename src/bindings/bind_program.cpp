@@ -110,6 +110,7 @@ void bind_program(py::module_& module) {
       .def_property_readonly("tensors", [](const program::Program& p) { return to_dicts(p.tensors); })
       .def_property_readonly("channels", [](const program::Program& p) { return to_dicts(p.channels); })
       .def_property_readonly("endings", [](const program::Program& p) { return to_dicts(p.exit_plans); })
+      .def_property_readonly("is_bounded_by_numbers", &program::is_bounded_by_numbers)
       .def_property_readonly("sections", &sections)
       .def_property_readonly("control_place", &program::control_place)
       .def_property_readonly("control_distance", &control_distance)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <cyclotron/poly/effort.hpp>
+#include <cyclotron/recurrence/reduced_indices.hpp>
 
 #include "placement_search.hpp"
 
@@ -129,6 +130,28 @@ void PlacementSearch::try_narrower() {
     });
     if (half == placements_.narrower.end()) return;
     try_order(*half, orders());
+  }
+}
+
+void PlacementSearch::try_shorter_sums() {
+  const poly::EffortLimit limit(most_operations_again);
+  const auto reduced = recurrence::reduced_indices(system_.system);
+  for (std::size_t d = 0; d < choices_.front().placement.schedule.space_indices.size(); ++d) {
+    for (bool gained = true; gained;) {
+      const auto& best = choices_[best_first(choices_).front()];
+      auto shorter = best.placement;
+      const auto& index = shorter.schedule.space_indices[d];
+      const auto pes = best.compiled.program.grid[d];
+      if (cost_ >= costly_kernel || best.routed || pes < 4 || !is_slow(best) ||
+          std::ranges::find(reduced, index) == reduced.end())
+        break;
+      auto& folds = shorter.schedule.folds;
+      std::erase_if(folds, [&](const schedule::Fold& fold) { return fold.dimension == index; });
+      folds.push_back({index, schedule::FoldKind::block, pes / 2});
+      shorter.is_folded = true;
+      shorter.pes /= 2;
+      gained = gains([&] { try_order(shorter, 1); });
+    }
   }
 }
 

@@ -82,6 +82,7 @@ Expected<Compiled, Refusal> PlacementSearch::run() {
     try_reordered();
     if (cost_ < long_kernel) try_dealt();
     try_narrower();
+    try_shorter_sums();
     try_statements_last();
     try_loaded();
     try_harder();

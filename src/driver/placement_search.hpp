@@ -244,6 +244,10 @@ class PlacementSearch {
   /// Fewer PEs of the best line, where its values take far longer on their ways than was estimated.
   void try_narrower();
 
+  /// The best placement with half of the PEs along an index of sums, a quarter and so on, where it takes longer than was
+  /// estimated: totals have shorter ways then.
+  void try_shorter_sums();
+
   /// Values dealt out in turn level what differs along an index, and share it among more PEs than blocks of a whole number
   /// do; estimates tell the first only in part.
   void try_dealt();

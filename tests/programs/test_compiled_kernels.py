@@ -366,3 +366,57 @@ def test_loops_that_data_end(n):
                 break
         wanted.append(root)
     np.testing.assert_allclose(compiled(roots, x, 1e-9)[0], wanted, rtol=1e-15)
+
+
+@cy.kernel
+def csr_product(data, column, start, x):
+    y = cy.zeros(start.shape[0] - 1)
+    for i in range(start.shape[0] - 1):
+        for k in range(start[i], start[i + 1]):
+            y[i] += data[k] * x[column[k]]
+    return y
+
+
+@cy.kernel
+def sums_between(x, first, last, steps):
+    y = cy.zeros(first.shape[0])
+    for _ in range(steps):
+        for i in range(first.shape[0]):
+            for k in range(first[i], last[i]):
+                y[i] += x[k] * y[i]
+            y[i] += 1
+    return y
+
+
+@pytest.mark.parametrize("rows", [1, 5, 43])
+def test_loops_that_numbers_bound(rows):
+    """MA-130: of rows without elements, with one, and with many."""
+    count = RNG.integers(0, 9, rows) * RNG.integers(0, 2, rows)
+    count[0] = 5
+    start = np.concatenate([[0], np.cumsum(count)])
+    data, x = RNG.random(start[-1]), RNG.random(11)
+    column = RNG.integers(0, 11, start[-1])
+    wanted = [sum(data[k] * x[column[k]] for k in range(start[i], start[i + 1])) for i in range(rows)]
+    np.testing.assert_allclose(compiled(csr_product, data, column, start, x)[0], wanted, rtol=1e-14)
+
+
+def test_bounds_that_cross_and_overlap():
+    n = 37
+    x, first, last = RNG.random(n), RNG.integers(0, n, 29), RNG.integers(0, n + 1, 29)
+    wanted = np.zeros(29)
+    for _ in range(3):
+        for i in range(29):
+            for k in range(first[i], last[i]):
+                wanted[i] += x[k] * wanted[i]
+            wanted[i] += 1
+    np.testing.assert_allclose(compiled(sums_between, x, first, last, 3)[0], wanted, rtol=1e-14)
+
+
+def test_loops_that_numbers_bound_take_what_they_select():
+    """A loop of all elements for each row would take 8 million cycles."""
+    rows = 2000
+    start = np.arange(rows + 1) * 2
+    given = RNG.random(2 * rows), np.arange(2 * rows) % 7, start, RNG.random(7)
+    program = cy.run(csr_product, *given, threads=1).program
+    timing = cy.run(program, *given, backend="sim").cycles
+    assert timing < 100 * start[-1]

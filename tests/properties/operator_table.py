@@ -30,7 +30,7 @@ except ImportError:
 ADDED = ("bfloat16", "float8_e4m3", "float8_e4m3fn", "float8_e5m2") if ml_dtypes else ()
 HAD = (*DTYPES, *ADDED)
 _WIDENS = bool(ml_dtypes) and (np.ones(1, "bfloat16") + 1.5).dtype != "bfloat16"
-"""Whether NumPy has numbers of Python as float32 beside added floats: with `ml_dtypes` before 0.7."""
+"""True where NumPy has numbers of Python as float32 beside added floats, with `ml_dtypes` before 0.7."""
 CORNERS: dict[str, list[Any]] = {
     "b": [False, True],
     "i": [0, 1, -1, 2, -3, 7, "max", "min"],

@@ -76,9 +76,7 @@ def _by_python(base: Any, exponent: Any) -> Any:
         return _shortened(base, 2)
     if not base.shape:
         return None  # a scalar's
-    if exponent == 0.5:
-        if base.dtype_name in ADDED:
-            return None  # of which NumPy has powers
+    if exponent == 0.5 and base.dtype_name not in ADDED:  # of which NumPy has powers
         return _shortened(base if floating else base.astype("float64"), 0.5)
     if exponent == -1 and isinstance(exponent, float) and kind_of(base.dtype_name) == "c":
         return None  # of which NumPy divides, in its powers

@@ -11,7 +11,7 @@
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
 
-#include "reduced_indices.hpp"
+#include <cyclotron/recurrence/reduced_indices.hpp>
 #include "variable_map.hpp"
 
 namespace cyclotron::recurrence {

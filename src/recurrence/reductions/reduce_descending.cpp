@@ -11,7 +11,7 @@
 
 #include <cyclotron/support/overloaded.hpp>
 
-#include "reduced_indices.hpp"
+#include <cyclotron/recurrence/reduced_indices.hpp>
 
 namespace cyclotron::recurrence {
 

@@ -10,7 +10,7 @@
 #include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/support/error.hpp>
 
-#include "reduced_indices.hpp"
+#include <cyclotron/recurrence/reduced_indices.hpp>
 
 namespace cyclotron::recurrence {
 

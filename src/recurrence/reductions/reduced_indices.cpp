@@ -1,4 +1,4 @@
-#include "reduced_indices.hpp"
+#include <cyclotron/recurrence/reduced_indices.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

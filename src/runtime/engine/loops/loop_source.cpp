@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "loop_uses.hpp"
 #include "nest_order.hpp"
 #include "scalar_text.hpp"
 
@@ -18,9 +19,7 @@ namespace cyclotron::runtime {
 
 namespace {
 
-/// Of loop variables and of coefficients, so that no index overflows.
-constexpr std::int64_t variable_limit = std::int64_t{1} << 31, coefficient_limit = std::int64_t{1} << 27;
-constexpr std::size_t most_terms = 4, most_steps = 400;
+constexpr std::size_t most_steps = 400;
 constexpr std::uint32_t most_depth = 2;  ///< Loops in each other: the interpreter looks at the time between.
 
 constexpr std::string_view prologue = R"(typedef long long i64;
@@ -29,40 +28,19 @@ typedef unsigned u32;
 static inline i64 ceiling(i64 a, i64 b) { i64 q = a / b; return q + (a % b > 0); }
 static inline i64 flooring(i64 a, i64 b) { i64 q = a / b; return q - (a % b < 0); }
 static inline i64 modulo(i64 a, i64 b) { i64 r = a % b; return r < 0 ? r + b : r; }
+static inline i64 from(i64 v, i64 h, i64 step, i64 place, i64 number) {
+  if (place >= number) return v;
+  u64 ahead = ((u64)number - (u64)place - 1) / step + 1;
+  return ahead > (u64)(h - v) / step ? h + 1 : v + (i64)ahead * step;
+}
+static inline i64 below(i64 v, i64 h, i64 place, i64 number) {
+  if (place >= number) return v - 1;
+  u64 left = (u64)number - (u64)place - 1;
+  return left < (u64)(h - v) ? v + (i64)left : h;
+}
 static inline i64 most(i64 a, i64 b) { return a > b ? a : b; }
 static inline i64 least(i64 a, i64 b) { return a < b ? a : b; }
 )";
-
-/// The steps of a loop and of what it holds: from `opener` to its repeat at `end`.
-struct Nest {
-  std::uint32_t opener = 0, end = 0;
-};
-
-/// An access to memory in a loop.
-struct Use {
-  const SlotAccess* access = nullptr;
-  DType dtype = DType::float64;
-  bool writes = false;
-};
-
-/// Bytes of slots that share some: an array of one dtype, or scalars alone.
-struct Region {
-  std::int64_t first = 0, end = 0;
-  DType dtype = DType::float64;
-  bool scalars = true, uniform = true;
-};
-
-/// A variable of the function for a scalar in memory. Of those that share bytes, as dtypes that never live together do, the
-/// one that was written last is put back at the end.
-struct Local {
-  std::int64_t address = 0;
-  DType dtype = DType::float64;
-  bool written = false;
-  std::vector<std::size_t> others;
-  [[nodiscard]] std::int64_t end() const {
-    return address + static_cast<std::int64_t>(operators::size_bytes(dtype));
-  }
-};
 
 /// Accesses of an innermost loop: an iteration reads the element that the one before has written, which a variable holds.
 struct Carried {
@@ -73,7 +51,7 @@ class LoopWriter {
  public:
   /// `functions`: those of the loops before it, to which its own are added.
   LoopWriter(const Code& code, const std::vector<TensorAccess>& tensors, bool marks,
-             std::vector<void*>& functions, Nest nest)
+             std::vector<void*>& functions, LoopNest nest)
       : code_(code),
         tensors_(tensors),
         marks_(marks),
@@ -83,7 +61,9 @@ class LoopWriter {
 
   /// None where it is not one for the compiler.
   std::optional<std::string> write(std::size_t number) {
-    if (!add_uses() || !find_regions()) return std::nullopt;
+    auto uses = LoopUses::of(code_, tensors_, nest_);
+    if (!uses) return std::nullopt;
+    uses_ = std::move(*uses);
     const auto& root = code_.steps[nest_.opener];
     line(
         "u32 loop_{}(char* restrict M, void* const* T, i64* variables, i64* limits, i64 budget, i64* work) "
@@ -95,6 +75,7 @@ class LoopWriter {
       line("if (v{0} < -{1} || v{0} > {1}) return {2}u;", v, variable_limit, loop_declined);
     line("if (h{0} < -{1} || h{0} > {1}) return {2}u;", root_, variable_limit, loop_declined);
     declare();
+    narrow(nest_);
     if (is_innermost(nest_)) {
       run_around(nest_, fmt::format("least(h{0}, v{0} + most(budget, 1) * {1})", root_, root.step),
                  fmt::format("return {}u;", loop_declined));
@@ -124,182 +105,15 @@ class LoopWriter {
   }
 
   [[nodiscard]] const Step& step(std::uint32_t at) const { return code_.steps[at]; }
-  [[nodiscard]] Nest nest_at(std::uint32_t opener) const { return {opener, step(opener).target - 1}; }
-  [[nodiscard]] bool is_innermost(Nest nest) const {
+  [[nodiscard]] LoopNest nest_at(std::uint32_t opener) const { return {opener, step(opener).target - 1}; }
+  [[nodiscard]] bool is_innermost(LoopNest nest) const {
     return std::none_of(code_.steps.begin() + nest.opener + 1, code_.steps.begin() + nest.end,
                         [](const Step& s) { return s.kind == Step::Kind::loop; });
   }
 
-  [[nodiscard]] bool is_small(const Form& form) const {
-    const auto terms = std::span(code_.terms).subspan(form.first, form.count);
-    const auto below = [](std::int64_t number, std::int64_t limit) {
-      return -limit < number && number < limit;
-    };
-    return form.count <= most_terms && below(form.constant, std::int64_t{1} << 59) &&
-           std::ranges::all_of(terms, [&](const Term& t) { return below(t.coefficient, coefficient_limit); });
-  }
-
-  [[nodiscard]] bool are_small(Range limits) const {
-    return std::ranges::all_of(std::span(code_.limits).subspan(limits.first, limits.count),
-                               [&](const Limit& limit) { return is_small(limit.numerator); });
-  }
-
-  bool add_use(std::uint32_t access, DType dtype, bool writes) {
-    const SlotAccess& at = code_.accesses[access];
-    if (c_type(dtype).empty() || !at.scalar || !is_small(at.index)) return false;
-    if (at.wrap != SlotAccess::no_wrap) {
-      const Wrapped& wrap = code_.wraps[at.wrap];
-      if (!is_small(wrap.form) || wrap.modulus >= coefficient_limit ||
-          std::abs(wrap.stride) >= coefficient_limit)
-        return false;
-    }
-    uses_.push_back({&at, dtype, writes});
-    return true;
-  }
-
-  bool add_sources(const Step& one) {
-    for (std::uint32_t n = 0; n < one.operands.count; ++n) {
-      const Source& source = code_.sources[one.operands.first + n];
-      const DType dtype =
-          one.kind == Step::Kind::move ? one.dtype : operators::operand_dtype(one.op, n, one.dtype);
-      if (c_type(dtype).empty()) return false;
-      if (source.form && !is_small(code_.forms[source.index])) return false;
-      if (!source.constant && !add_use(source.index, dtype, false)) return false;
-    }
-    return true;
-  }
-
-  static bool has_text(const Step& one) {
-    return operators::is_elementwise(one.op) && (one.flags & ~Flags{operators::checked}) == 0 &&
-           (c_expression(one.op, one.dtype) || c_function(one.op, one.dtype) != nullptr);
-  }
-
-  bool add_indexed(const Step& one) {
-    if (one.indexed == Step::not_indexed) return true;
-    const IndexedElement& at = code_.indexed[one.indexed];
-    return is_small(at.lower) && is_small(at.upper) && std::abs(at.stride) < coefficient_limit &&
-           add_use(at.number, DType::int64, false);
-  }
-
-  bool add_element(const Step& one) {
-    const TensorAccess& tensor = tensors_[one.tensor];
-    const auto width = static_cast<std::int64_t>(operators::size_bytes(one.dtype));
-    for (std::uint32_t d = 0; d < one.operands.count; ++d) {
-      if (!is_small(code_.forms[one.operands.first + d]) || tensor.stride(d) % width != 0 ||
-          tensor.extent(d) > variable_limit)
-        return false;
-    }
-    const bool stores = one.kind == Step::Kind::store;
-    return (!stores || stands_alone(one.tensor)) && add_use(one.access, one.dtype, !stores);
-  }
-
-  /// Tells whether no other tensor of the run has bytes of this one.
-  [[nodiscard]] bool stands_alone(std::uint32_t tensor) const {
-    const auto [first, end] = tensors_[tensor].bytes();
-    for (std::uint32_t t = 0; t < tensors_.size(); ++t) {
-      const auto [other, other_end] = tensors_[t].bytes();
-      if (t != tensor && other < end && first < other_end) return false;
-    }
-    return true;
-  }
-
-  bool add_uses() {
-    for (std::uint32_t at = nest_.opener; at <= nest_.end; ++at) {
-      const Step& one = step(at);
-      switch (one.kind) {
-        case Step::Kind::loop:
-          if (one.operands.count > 0 || !are_small(one.lower) || !are_small(one.upper) ||
-              one.step >= coefficient_limit)
-            return false;
-          break;
-        case Step::Kind::branch:
-          if (one.upper.count > 0 || !is_small_branch(one)) return false;
-          break;
-        case Step::Kind::exit:
-          if (one.variable != step(nest_.opener).variable || !add_use(one.access, DType::boolean, false))
-            return false;
-          break;
-        case Step::Kind::repeat:
-        case Step::Kind::skip: break;
-        case Step::Kind::load:
-        case Step::Kind::store:
-          if (!one.scalar || !add_element(one)) return false;
-          break;
-        case Step::Kind::move:
-          if (!one.scalar || !add_sources(one) || !add_use(one.access, one.dtype, true)) return false;
-          break;
-        case Step::Kind::compute:
-          if (!one.scalar || !has_text(one) || !add_sources(one) || !add_indexed(one) ||
-              !add_use(one.access, operators::result_dtype(one.op, one.dtype), true))
-            return false;
-          break;
-        default: return false;
-      }
-      if (one.begins_call) return false;
-    }
-    return true;
-  }
-
-  [[nodiscard]] bool is_small_branch(const Step& branch) const {
-    for (std::uint32_t c = 0; c < branch.lower.count; ++c) {
-      const Range tests = code_.conjunctions[branch.lower.first + c];
-      for (std::uint32_t t = 0; t < tests.count; ++t) {
-        const Test& test = code_.tests[tests.first + t];
-        if (!is_small(test.form) || test.modulus >= coefficient_limit) return false;
-      }
-    }
-    return true;
-  }
-
-  [[nodiscard]] static bool is_single(const SlotAccess& access) {
-    return access.count == 1 && access.index.count == 0 && access.index.constant == 0 &&
-           access.wrap == SlotAccess::no_wrap;
-  }
-
-  /// False where bytes of an array are numbers of several dtypes.
-  bool find_regions() {
-    std::ranges::sort(uses_, {}, [](const Use& use) { return use.access->address; });
-    for (const auto& [access, dtype, writes] : uses_) {
-      if (regions_.empty() || access->address >= regions_.back().end)
-        regions_.push_back({access->address, access->address, dtype});
-      Region& region = regions_.back();
-      region.end = std::max(region.end, access->address + access->count * access->stride);
-      region.scalars = region.scalars && is_single(*access);
-      region.uniform =
-          region.uniform && region.dtype == dtype && (access->address - region.first) % access->stride == 0;
-    }
-    for (const auto& [access, dtype, writes] : uses_) {
-      if (!regions_[region_of(*access)].scalars) continue;
-      const auto known = local_of(*access, dtype);
-      if (known == locals_.size()) locals_.push_back({access->address, dtype, false, {}});
-      locals_[known].written = locals_[known].written || writes;
-    }
-    for (auto& one : locals_) {
-      for (std::size_t other = 0; other < locals_.size(); ++other) {
-        const Local& that = locals_[other];
-        if (&that != &one && that.written && that.address < one.end() && one.address < that.end())
-          one.others.push_back(other);
-      }
-    }
-    return std::ranges::all_of(regions_,
-                               [](const Region& region) { return region.scalars || region.uniform; });
-  }
-
-  [[nodiscard]] std::size_t region_of(const SlotAccess& access) const {
-    const auto after = std::ranges::upper_bound(regions_, access.address, {}, &Region::first);
-    return static_cast<std::size_t>(after - regions_.begin()) - 1;
-  }
-
-  /// The number of the variable; that of the next one where there is none.
-  [[nodiscard]] std::size_t local_of(const SlotAccess& access, DType dtype) const {
-    const auto found = std::ranges::find_if(
-        locals_, [&](const Local& local) { return local.address == access.address && local.dtype == dtype; });
-    return static_cast<std::size_t>(found - locals_.begin());
-  }
-
   void put_back() {
-    for (std::size_t n = 0; n < locals_.size(); ++n) {
-      const auto& [address, dtype, written, others] = locals_[n];
+    for (std::size_t n = 0; n < uses_.locals().size(); ++n) {
+      const auto& [address, dtype, written, others] = uses_.locals()[n];
       if (!written) continue;
       if (!others.empty()) line("if (w{})", n);
       line("*({}*)(M + {}) = s{};", c_type(dtype), address, n);
@@ -307,13 +121,14 @@ class LoopWriter {
   }
 
   void declare() {
-    for (std::size_t n = 0; n < locals_.size(); ++n) {
-      line("{0} s{1} = *({0}*)(M + {2});", c_type(locals_[n].dtype), n, locals_[n].address);
-      if (locals_[n].written && !locals_[n].others.empty()) line("int w{} = 0;", n);
+    for (std::size_t n = 0; n < uses_.locals().size(); ++n) {
+      line("{0} s{1} = *({0}*)(M + {2});", c_type(uses_.locals()[n].dtype), n, uses_.locals()[n].address);
+      if (uses_.locals()[n].written && !uses_.locals()[n].others.empty()) line("int w{} = 0;", n);
     }
-    for (std::size_t r = 0; r < regions_.size(); ++r) {
-      if (!regions_[r].scalars)
-        line("{0}* restrict const R{1} = ({0}*)(M + {2});", c_type(regions_[r].dtype), r, regions_[r].first);
+    for (std::size_t r = 0; r < uses_.regions().size(); ++r) {
+      if (!uses_.regions()[r].scalars)
+        line("{0}* restrict const R{1} = ({0}*)(M + {2});", c_type(uses_.regions()[r].dtype), r,
+             uses_.regions()[r].first);
     }
     std::map<std::uint32_t, DType> used;
     std::set<std::uint32_t> stored;
@@ -357,9 +172,9 @@ class LoopWriter {
   /// `further`: the name of elements from there on.
   [[nodiscard]] std::string place(std::uint32_t number, DType dtype, std::string_view further = "0") const {
     const SlotAccess& access = code_.accesses[number];
-    const auto r = region_of(access);
-    if (regions_[r].scalars) return fmt::format("s{}", local_of(access, dtype));
-    const auto before = (access.address - regions_[r].first) / access.stride;
+    const auto r = uses_.region_of(access);
+    if (uses_.regions()[r].scalars) return fmt::format("s{}", uses_.local_of(access, dtype));
+    const auto before = (access.address - uses_.regions()[r].first) / access.stride;
     return fmt::format("R{}[{} + {} + {}]", r, before, index(access), further);
   }
 
@@ -429,7 +244,7 @@ class LoopWriter {
   }
 
   template <class Use>
-  void each_access(Nest nest, Use use) const {
+  void each_access(LoopNest nest, Use use) const {
     for (std::uint32_t at = nest.opener + 1; at < nest.end; ++at) {
       const Step& one = step(at);
       if (!is_work(one)) continue;
@@ -443,7 +258,7 @@ class LoopWriter {
   }
 
   /// Runs an innermost loop from its variable's value on, up to `end` or to where an element goes round its circular buffer.
-  void run_around(Nest nest, const std::string& end, const std::string& otherwise) {
+  void run_around(LoopNest nest, const std::string& end, const std::string& otherwise) {
     const Step& one = step(nest.opener);
     const auto v = one.variable;
     checked_ = innermost_ = v;
@@ -469,7 +284,7 @@ class LoopWriter {
     if (marks_) mark_all(nest);
     const auto all = carried_between_iterations(nest);
     for (std::size_t n = 0; n < all.size(); ++n) {
-      const auto dtype = regions_[region_of(code_.accesses[all[n].read])].dtype;
+      const auto dtype = uses_.regions()[uses_.region_of(code_.accesses[all[n].read])].dtype;
       line("{} p{} = {};", c_type(dtype), n, place(all[n].read, dtype));
     }
     carried_ = all;
@@ -494,7 +309,7 @@ class LoopWriter {
   }
 
   /// Before an innermost loop: marks what its stores write, those in branches excepted.
-  void mark_all(Nest nest) {
+  void mark_all(LoopNest nest) {
     const Step& one = step(nest.opener);
     for (std::uint32_t at = nest.opener + 1; at < nest.end; ++at) {
       if (step(at).kind == Step::Kind::branch) at = step(at).target - 1;
@@ -505,15 +320,15 @@ class LoopWriter {
   }
 
   /// Of an innermost loop without branches: the reads of what one step alone writes, an iteration before.
-  [[nodiscard]] std::vector<Carried> carried_between_iterations(Nest nest) const {
+  [[nodiscard]] std::vector<Carried> carried_between_iterations(LoopNest nest) const {
     std::vector<Carried> result;
     std::map<std::size_t, std::vector<std::uint32_t>> writers;  // By region.
     for (std::uint32_t at = nest.opener + 1; at < nest.end; ++at) {
       if (step(at).kind == Step::Kind::branch) return {};
-      if (writes(step(at))) writers[region_of(code_.accesses[step(at).access])].push_back(at);
+      if (writes(step(at))) writers[uses_.region_of(code_.accesses[step(at).access])].push_back(at);
     }
     for (const auto& [region, steps] : writers) {
-      if (regions_[region].scalars || steps.size() > 1 || step(steps[0]).indexed != Step::not_indexed)
+      if (uses_.regions()[region].scalars || steps.size() > 1 || step(steps[0]).indexed != Step::not_indexed)
         continue;
       const auto written = step(steps[0]).access;
       std::map<std::uint32_t, bool> reads;  // True where all of them come before it.
@@ -539,7 +354,7 @@ class LoopWriter {
   }
 
   /// Before an innermost loop: whether its steps stay inside in all iterations, those in branches excepted.
-  void check_inside(Nest nest, const std::string& otherwise) {
+  void check_inside(LoopNest nest, const std::string& otherwise) {
     std::vector<std::string> all;
     for (std::uint32_t at = nest.opener + 1; at < nest.end; ++at) {
       if (step(at).kind == Step::Kind::branch) at = step(at).target - 1;
@@ -560,7 +375,7 @@ class LoopWriter {
     return fmt::format("{}next = {}u; goto out;", result, at);
   }
 
-  void body(Nest nest) {
+  void body(LoopNest nest) {
     const auto outer = innermost_open_;
     innermost_open_ = step(nest.opener).variable;
     const bool innermost = is_innermost(nest);
@@ -592,7 +407,7 @@ class LoopWriter {
   /// there is text to come.
   void blocks() {
     constexpr int rows = 16;  // Lines of memory: the first cache has hundreds.
-    const Nest inner = nest_at(nest_.opener + 1);
+    const LoopNest inner = nest_at(nest_.opener + 1);
     const Step &root = step(nest_.opener), &one = step(inner.opener);
     const auto v = one.variable;
     line("const i64 a{0} = {1}, b{0} = {2}, c{0} = b{0} < a{0} ? 0 : (b{0} - a{0}) / {3} + 1;", v,
@@ -621,10 +436,11 @@ class LoopWriter {
     line("}} else {{");
   }
 
-  void loop(Nest nest) {
+  void loop(LoopNest nest) {
     const Step& one = step(nest.opener);
     const auto v = one.variable;
-    line("{{ i64 v{0} = {1}; const i64 h{0} = {2};", v, limit(one.lower, true), limit(one.upper, false));
+    line("{{ i64 v{0} = {1}, h{0} = {2};", v, limit(one.lower, true), limit(one.upper, false));
+    narrow(nest);
     line("if (v{0} < -{1} || h{0} > {1}) {{ {2} }}", v, variable_limit, leave(nest.opener));
     line("while (v{0} <= h{0}) {{", v);
     if (is_innermost(nest)) {
@@ -638,6 +454,30 @@ class LoopWriter {
     }
     line("}} }}");
     innermost_ = no_variable;
+  }
+
+  /// Leaves out iterations before and after those that numbers bound: they do nothing. A number that the loop writes bounds
+  /// each iteration anew, in the branch that the loop holds.
+  void narrow(LoopNest nest) {
+    const Step& loop = step(nest.opener);
+    const auto v = loop.variable;
+    for (const NumberLimit& limit :
+         std::span(code_.within).subspan(loop.operands.first, loop.operands.count)) {
+      if (coefficient(code_, limit.form, v) != 1 || is_written(limit, nest)) continue;
+      const auto number = place(limit.number, DType::int64), at = text(limit.form);
+      if (limit.last)
+        line("if (v{0} <= h{0}) h{0} = below(v{0}, h{0}, {1}, {2});", v, at, number);
+      else
+        line("if (v{0} <= h{0}) v{0} = from(v{0}, h{0}, {3}, {1}, {2});", v, at, number, loop.step);
+    }
+  }
+
+  [[nodiscard]] bool is_written(const NumberLimit& limit, LoopNest nest) const {
+    const auto region = uses_.region_of(code_.accesses[limit.number]);
+    return std::any_of(code_.steps.begin() + nest.opener + 1, code_.steps.begin() + nest.end,
+                       [&](const Step& one) {
+                         return writes(one) && uses_.region_of(code_.accesses[one.access]) == region;
+                       });
   }
 
   [[nodiscard]] std::string limit(Range range, bool lower) const {
@@ -670,6 +510,9 @@ class LoopWriter {
       }
       result += ")";
     }
+    for (const NumberLimit& limit : std::span(code_.within).subspan(branch.upper.first, branch.upper.count))
+      result = fmt::format("({}) && {} {} {}", result, text(limit.form),
+                           limit.last ? "<" : ">=", place(limit.number, DType::int64));
     return result;
   }
 
@@ -699,10 +542,10 @@ class LoopWriter {
     for (std::size_t n = 0; n < carried_.size(); ++n) {
       if (carried_[n].written == one.access) line("p{} = {};", n, to);
     }
-    const auto local = local_of(code_.accesses[one.access], dtype);
-    if (local == locals_.size() || locals_[local].others.empty()) return;
+    const auto local = uses_.local_of(code_.accesses[one.access], dtype);
+    if (local == uses_.locals().size() || uses_.locals()[local].others.empty()) return;
     line("w{} = 1;", local);
-    for (const auto other : locals_[local].others) line("w{} = 0;", other);
+    for (const auto other : uses_.locals()[local].others) line("w{} = 0;", other);
   }
 
   /// An operator's result; the interpreter is to tell where it has none.
@@ -761,11 +604,9 @@ class LoopWriter {
   const std::vector<TensorAccess>& tensors_;
   bool marks_;
   std::vector<void*>& functions_;
-  Nest nest_;
+  LoopNest nest_;
   std::uint32_t root_;
-  std::vector<Use> uses_;
-  std::vector<Region> regions_;
-  std::vector<Local> locals_;
+  LoopUses uses_;
   std::vector<Carried> carried_;  ///< Of the innermost loop that is written.
   std::map<std::uint32_t, Neighbour>
       neighbours_;  ///< By wrap, while none of them goes round before the other.
@@ -784,7 +625,7 @@ LoopSource source_of_loops(const PeArray& array, const std::vector<TensorAccess>
       const Step& one = code.steps[at];
       if (one.kind != Step::Kind::loop || one.target - at > most_steps || depth_of(code, at) > most_depth)
         continue;
-      const Nest nest{at, one.target - 1};
+      const LoopNest nest{at, one.target - 1};
       const auto text = LoopWriter(code, tensors, marks, result.functions, nest).write(result.loops.size());
       if (!text) continue;
       result.text += *text;

@@ -204,7 +204,7 @@ bool follows(const Code& code, std::uint32_t read, std::uint32_t written, const 
 bool gains_from_blocks(const Code& code, const std::vector<TensorAccess>& tensors, std::uint32_t opener) {
   const auto end = code.steps[opener].target - 1;
   if (opener + 1 >= end || code.steps[opener + 1].kind != Step::Kind::loop ||
-      code.steps[opener + 1].target != end)
+      code.steps[opener + 1].target != end || code.steps[opener + 1].operands.count > 0)
     return false;
   const OrderedNest nest(code, tensors, opener);
   return nest.always_succeeds() && nest.has_fixed_limits() && nest.crosses_lines() && nest.keeps_numbers();

@@ -188,8 +188,9 @@ struct Placements {
   std::vector<Placement> in_trees;  ///< The reductions of all PEs, each of which has one term.
   std::vector<Placement>
       dealt;  ///< Of the best of the first two, with values that PEs share dealt out in turn.
-  std::vector<Placement> narrower;  ///< Of the best of these on one dimension, with half of the PEs and so on.
-  std::set<std::string> passing;    ///< Inputs of which PEs may hand on elements.
+  std::vector<Placement>
+      narrower;                   ///< Of the best of these on one dimension, with half of the PEs and so on.
+  std::set<std::string> passing;  ///< Inputs of which PEs may hand on elements.
 };
 
 /// Placements where the user gives no schedule. `grid` is as that of `defaults`.
