@@ -142,15 +142,15 @@ void PlacementSearch::try_shorter_sums() {
       auto shorter = best.placement;
       const auto& index = shorter.schedule.space_indices[d];
       const auto pes = best.compiled.program.grid[d];
-      if (cost_ >= costly_kernel || best.routed || pes < 4 || !is_slow(best) ||
-          std::ranges::find(reduced, index) == reduced.end())
-        break;
+      const bool routed = best.routed;  // others are added
+      if (cost_ >= costly_kernel || pes < 4 || std::ranges::find(reduced, index) == reduced.end()) break;
+      std::erase(shorter.schedule.inward_indices, index);  // the terms of a PE come first
       auto& folds = shorter.schedule.folds;
       std::erase_if(folds, [&](const schedule::Fold& fold) { return fold.dimension == index; });
       folds.push_back({index, schedule::FoldKind::block, pes / 2});
       shorter.is_folded = true;
       shorter.pes /= 2;
-      gained = gains([&] { try_order(shorter, 1); });
+      gained = gains([&] { try_order(shorter, 1, routed); });
     }
   }
 }

@@ -244,8 +244,8 @@ class PlacementSearch {
   /// Fewer PEs of the best line, where its values take far longer on their ways than was estimated.
   void try_narrower();
 
-  /// The best placement with half of the PEs along an index of sums, a quarter and so on, where it takes longer than was
-  /// estimated: totals have shorter ways then.
+  /// The best placement with half of the PEs along an index of sums, a quarter and so on: totals have shorter ways then, which
+  /// estimates tell in part only.
   void try_shorter_sums();
 
   /// Values dealt out in turn level what differs along an index, and share it among more PEs than blocks of a whole number
