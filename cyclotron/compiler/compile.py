@@ -104,8 +104,6 @@ def compile_on(kernel: Kernel, values: tuple[Any, ...], workers: Workers, in_til
     program = tiled or placements.on(workers)
     if program is None:
         return compile_kernel(kernel, values, None, None)
-    tile = None if program.blocking is None else program.blocking.tiles
-    note(Case(weakref.ref(kernel), values, program.schedule, None, tile=tile))
     return program.with_arguments(values)
 
 

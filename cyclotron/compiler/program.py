@@ -23,6 +23,7 @@ from cyclotron.machine.parts import MOST, integer, wrong_type
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.arguments import file_bytes, require
 from cyclotron.support.call_site import errors_at_call
+from cyclotron.support.dtypes import ADDED, load_added
 from cyclotron.support.errors import ProgramError, ShapeError
 from cyclotron.support.files import write_file
 from cyclotron.support.tables import Records
@@ -488,6 +489,13 @@ class Program:
         blocking: Blocking | None = None,
     ) -> Program:
         """Return the same compilation with other PE programs, or for other arguments."""
+        if core is self.core and machine is self.machine:  # for a call, which has no time to read all of it
+            result = object.__new__(Program)
+            result.__dict__.update(self.__dict__, for_workers={}, placements=placements)
+            result._constants = self.constants
+            result.arguments = self.arguments if arguments is None else arguments
+            result.blocking = blocking or self.blocking
+            return result
         return Program(
             core,
             kernel=self.kernel,
@@ -655,6 +663,7 @@ def _program_of(data: bytes) -> Program:
             code="CYC601",
             help="read it where there is more memory",
         ) from None
+    load_added(" ".join(name for name in ADDED if name.encode() in data))
     return Program(core, machine=Machine.from_core(core.machine))
 
 

@@ -4,8 +4,11 @@ Solvers and factorisations are written as LAPACK does them: what is left of an e
 product after the other, so that each is an update in place.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import cyclotron.language as cy
-from cyclotron.kernel import kernel
+from cyclotron.kernel import Kernel, kernel
 
 
 @kernel
@@ -48,70 +51,50 @@ def solve_upper(A, B, unit):  # type: ignore[no-untyped-def]
     return X
 
 
-@kernel
-def solve_upper_transposed(A, B, unit):  # type: ignore[no-untyped-def]
-    """The X of A.T X = B, A upper triangular."""
-    n, m = B.shape
-    R = cy.empty((n, n, m), dtype=B.dtype, tile=(1, n.tile, m.tile))
-    X = cy.empty_like(B)
-    for i in range(n):
-        for r in range(m):
-            R[0, i, r] = B[i, r]
-            for j in range(1, i + 1):
-                R[j, i, r] = R[j - 1, i, r] - A[j - 1, i].T @ X[j - 1, r]
-            X[i, r] = cy.linalg.solve_triangular(
-                A[i, i], R[i, i, r], lower=False, trans=True, unit_diagonal=unit
-            )
-    return X
+def _itself(tile: Any) -> Any:
+    return tile
 
 
-@kernel
-def solve_lower_transposed(A, B, unit):  # type: ignore[no-untyped-def]
-    """The X of A.T X = B, A lower triangular."""
-    n, m = B.shape
-    R = cy.empty((n, n, m), dtype=B.dtype, tile=(1, n.tile, m.tile))
-    X = cy.empty_like(B)
-    for i in range(n - 1, -1, -1):
-        for r in range(m):
-            R[0, i, r] = B[i, r]
-            for j in range(1, n - i):
-                R[j, i, r] = R[j - 1, i, r] - A[n - j, i].T @ X[n - j, r]
-            X[i, r] = cy.linalg.solve_triangular(A[i, i], R[n - 1 - i, i, r], trans=True, unit_diagonal=unit)
-    return X
+def _transposed(conj: Callable[[Any], Any]) -> tuple[Kernel[..., Any], Kernel[..., Any]]:
+    """The kernels of an upper and of a lower matrix, transposed, of whose elements `conj` is taken."""
+
+    @kernel
+    def solve_upper_transposed(A, B, unit):  # type: ignore[no-untyped-def]
+        """The X of A.T X = B, or A^H X = B, A upper triangular."""
+        n, m = B.shape
+        R = cy.empty((n, n, m), dtype=B.dtype, tile=(1, n.tile, m.tile))
+        X = cy.empty_like(B)
+        for i in range(n):
+            for r in range(m):
+                R[0, i, r] = B[i, r]
+                for j in range(1, i + 1):
+                    R[j, i, r] = R[j - 1, i, r] - conj(A[j - 1, i]).T @ X[j - 1, r]
+                X[i, r] = cy.linalg.solve_triangular(
+                    conj(A[i, i]), R[i, i, r], lower=False, trans=True, unit_diagonal=unit
+                )
+        return X
+
+    @kernel
+    def solve_lower_transposed(A, B, unit):  # type: ignore[no-untyped-def]
+        """The X of A.T X = B, or A^H X = B, A lower triangular."""
+        n, m = B.shape
+        R = cy.empty((n, n, m), dtype=B.dtype, tile=(1, n.tile, m.tile))
+        X = cy.empty_like(B)
+        for i in range(n - 1, -1, -1):
+            for r in range(m):
+                R[0, i, r] = B[i, r]
+                for j in range(1, n - i):
+                    R[j, i, r] = R[j - 1, i, r] - conj(A[n - j, i]).T @ X[n - j, r]
+                X[i, r] = cy.linalg.solve_triangular(
+                    conj(A[i, i]), R[n - 1 - i, i, r], trans=True, unit_diagonal=unit
+                )
+        return X
+
+    return solve_upper_transposed, solve_lower_transposed
 
 
-@kernel
-def solve_upper_adjoint(A, B, unit):  # type: ignore[no-untyped-def]
-    """The X of A^H X = B, A upper triangular."""
-    n, m = B.shape
-    R = cy.empty((n, n, m), dtype=B.dtype, tile=(1, n.tile, m.tile))
-    X = cy.empty_like(B)
-    for i in range(n):
-        for r in range(m):
-            R[0, i, r] = B[i, r]
-            for j in range(1, i + 1):
-                R[j, i, r] = R[j - 1, i, r] - cy.conj(A[j - 1, i]).T @ X[j - 1, r]
-            X[i, r] = cy.linalg.solve_triangular(
-                cy.conj(A[i, i]), R[i, i, r], lower=False, trans=True, unit_diagonal=unit
-            )
-    return X
-
-
-@kernel
-def solve_lower_adjoint(A, B, unit):  # type: ignore[no-untyped-def]
-    """The X of A^H X = B, A lower triangular."""
-    n, m = B.shape
-    R = cy.empty((n, n, m), dtype=B.dtype, tile=(1, n.tile, m.tile))
-    X = cy.empty_like(B)
-    for i in range(n - 1, -1, -1):
-        for r in range(m):
-            R[0, i, r] = B[i, r]
-            for j in range(1, n - i):
-                R[j, i, r] = R[j - 1, i, r] - cy.conj(A[n - j, i]).T @ X[n - j, r]
-            X[i, r] = cy.linalg.solve_triangular(
-                cy.conj(A[i, i]), R[n - 1 - i, i, r], trans=True, unit_diagonal=unit
-            )
-    return X
+solve_upper_transposed, solve_lower_transposed = _transposed(_itself)
+solve_upper_adjoint, solve_lower_adjoint = _transposed(cy.conj)
 
 
 @kernel

@@ -13,7 +13,7 @@ import numpy as np
 from cyclotron import _core
 from cyclotron.support import records
 from cyclotron.support.arguments import index_of, items_of
-from cyclotron.support.dtypes import is_known
+from cyclotron.support.dtypes import is_castable
 from cyclotron.support.errors import CyclotronError, ShapeError
 
 __all__ = ["PE", "UNBOUNDED", "Chiplets", "Control", "Link", "Unit"]
@@ -461,12 +461,11 @@ def _check_accumulator(dtypes: tuple[str, ...] | None, accumulator: str) -> None
             'give those whose products it adds up, for example dtypes=("int8",)',
         )
 
-    def holds(wide: str, narrow: str) -> bool:
-        return is_known(wide) and is_known(narrow) and bool(np.can_cast(narrow, wide))
-
     for dtype in dtypes:
-        if not holds(accumulator, dtype):
-            wide = next((one for one in _ACCUMULATORS if all(holds(one, each) for each in dtypes)), dtype)
+        if not is_castable(dtype, accumulator):
+            wide = next(
+                (one for one in _ACCUMULATORS if all(is_castable(each, one) for each in dtypes)), dtype
+            )
             raise unfit(
                 f"machine `unit.accumulator` is {accumulator}, which does not hold all of {dtype}",
                 f'give one that does, for example accumulator="{wide}"',

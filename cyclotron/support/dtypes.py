@@ -5,27 +5,21 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import importlib.util
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-with contextlib.suppress(ImportError):
-    importlib.import_module("ml_dtypes")  # which tells NumPy of its dtypes
-
 ADDED = ("float8_e4m3", "float8_e4m3fn", "float8_e5m2", "bfloat16")
 """Floats that NumPy has with `ml_dtypes` only."""
+HAS_ADDED = importlib.util.find_spec("ml_dtypes") is not None
 
 
-def is_known(name: str) -> bool:
-    """Tell whether NumPy has a dtype of this name here.
-
-    >>> is_known("float64")
-    True
-    """
-    with contextlib.suppress(TypeError, ValueError):
-        return bool(np.dtype(name).name == name)
-    return False
+def load_added(text: object) -> None:
+    """Have NumPy know the added floats, if a name or a text has one: it takes some tenths of a second."""
+    if HAS_ADDED and isinstance(text, str) and any(name in text for name in ADDED):
+        importlib.import_module("ml_dtypes")
 
 
 def advice(dtype: object, others: str) -> str:
@@ -43,18 +37,22 @@ def kind_of(dtype: DTypeLike) -> str:
     >>> kind_of("uint8")
     'u'
     """
+    load_added(dtype)
     return "f" if (found := np.dtype(dtype)).name in ADDED else found.kind
 
 
 # It remembers: where NumPy takes a name, an interrupt at that moment would become its `TypeError`.
 @functools.cache
-def is_castable(source: str, target: str, casting: Any) -> bool:
+def is_castable(source: str, target: str, casting: Any = "safe") -> bool:
     """Tell whether NumPy converts elements of one dtype to another by a cast that is ``safe`` or the like.
 
-    >>> is_castable("int32", "float64", "safe"), is_castable("float64", "int32", "same_kind")
+    >>> is_castable("int32", "float64"), is_castable("float64", "int32", "same_kind")
     (True, False)
     """
-    return bool(np.can_cast(np.dtype(source), np.dtype(target), casting))
+    load_added(f"{source} {target}")
+    with contextlib.suppress(TypeError):  # of a dtype that NumPy does not have here
+        return bool(np.can_cast(np.dtype(source), np.dtype(target), casting))
+    return False
 
 
 def is_whole(dtype: DTypeLike) -> bool:

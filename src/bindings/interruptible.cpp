@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <exception>
 #include <mutex>
 #include <system_error>
@@ -39,6 +40,8 @@ class Job {
     } catch (...) {
       failure_ = std::current_exception();
     }
+  }
+  void end() {
     const std::lock_guard lock(mutex_);
     done_ = true;
     ended_.notify_all();
@@ -68,6 +71,60 @@ class Job {
   std::exception_ptr failure_;
 };
 
+/// Threads that wait for the next job: to start one takes as long as a small run.
+class Threads {
+ public:
+  /// Of this process: after a fork those of its parent are not there.
+  static Threads& of_process() {
+    static std::atomic<Threads*> threads = nullptr;  // never destroyed, as they may still run at the end
+    auto* found = threads.load();
+    if (found == nullptr || found->process_ != getpid()) threads = found = new Threads;
+    return *found;
+  }
+
+  /// False where there are no more threads to be had.
+  bool run(const std::shared_ptr<Job>& job) {
+    std::unique_lock lock(mutex_);
+    if (idle_ > jobs_.size()) {
+      jobs_.push_back(job);
+      waiting_.notify_one();
+      return true;
+    }
+    lock.unlock();
+    try {
+      std::thread([this, job]() mutable { go_on(std::move(job)); }).detach();
+    } catch (const std::system_error&) {
+      return false;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t most_idle = 4;
+
+  void go_on(std::shared_ptr<Job> job) {
+    for (;;) {
+      job->run();
+      std::unique_lock lock(mutex_);
+      const bool stays = idle_ < most_idle;
+      if (stays) ++idle_;  // before the one who waits for the end has another job
+      job->end();
+      job.reset();
+      if (!stays) return;
+      waiting_.wait(lock, [this] { return !jobs_.empty(); });
+      job = std::move(jobs_.front());
+      jobs_.pop_front();
+      --idle_;
+    }
+  }
+
+  pid_t process_ = getpid();
+  std::mutex mutex_;
+  std::condition_variable waiting_;
+  std::deque<std::shared_ptr<Job>> jobs_;  ///< For those that are idle.
+  std::size_t idle_ = 0;
+};
+
 struct Abandoned {
   std::shared_ptr<Job> job;
   std::vector<py::object> inputs;
@@ -93,12 +150,10 @@ void abandon(const std::shared_ptr<Job>& job, std::vector<py::object> inputs) {
 }
 
 void start(const std::shared_ptr<Job>& job) {
-  try {
-    std::thread([job] { job->run(); }).detach();
-  } catch (const std::system_error&) {  // no more threads to be had: nobody can call it off
-    const py::gil_scoped_release release;
-    job->run();
-  }
+  if (Threads::of_process().run(job)) return;
+  const py::gil_scoped_release release;  // nobody can call it off
+  job->run();
+  job->end();
 }
 
 /// Returns what a handler of signals or the callback raises; the callback may also end the work without an error.

@@ -96,7 +96,8 @@ void PlacementSearch::try_turned() {
 
 void PlacementSearch::try_dealt() {
   const poly::EffortLimit limit(most_operations_again);
-  for (const auto& [cycles, dealt, routed, waits] : hopes(placements_.dealt) | std::views::take(most_dealt)) {
+  const auto most = cost_ < costly_kernel ? most_dealt : most_dealt_of_costly;
+  for (const auto& [cycles, dealt, routed, waits] : hopes(placements_.dealt) | std::views::take(most)) {
     // PEs that wait for their neighbours' blocks may wait for less where these take turns, which estimates do not tell.
     if (cycles >= (waits ? by_chance : 1) * best_time(choices_)) continue;
     try_order(*dealt, 1, routed);

@@ -99,7 +99,9 @@ void PlacementSearch::go_on_from(const PlacementSearch& other) {
   far_ = other.far_;
   unreachable_ = other.unreachable_;
   unroutable_ = other.unroutable_;
-  lacked_ = other.lacked_;
+  std::ranges::copy_if(other.lacked_, std::back_inserter(lacked_), [&](const Lacked& lacked) {
+    return !other.is_found(lacked.placement.schedule.space_indices);
+  });
 }
 
 bool PlacementSearch::is_narrow(const Choice& taken) const {

@@ -83,7 +83,7 @@ inline constexpr std::size_t most_reordered = 3;
 inline constexpr double most_loaded = 1 << 16;
 /// So many that promise to be the best are simulated for longer in the end.
 inline constexpr std::size_t most_simulated_long = 3;
-/// So many placements that deal values out in turn are tried, of kernels that are not long.
-inline constexpr std::size_t most_dealt = 2;
+/// So many placements that deal values out in turn are tried, of costly kernels that are not long and of others.
+inline constexpr std::size_t most_dealt_of_costly = 2, most_dealt = 4;
 
 }  // namespace cyclotron::driver

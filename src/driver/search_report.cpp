@@ -57,7 +57,9 @@ std::optional<Diagnostic> PlacementSearch::warning(const Choice& taken) const {
   }
   const bool narrow = is_narrow(taken);
   if (!narrow && !taken.placement.schedule.is_serpentine) return std::nullopt;
-  auto left = lacked_ | std::views::filter([&](const Lacked& lacked) { return is_open(lacked); });
+  auto left = lacked_ | std::views::filter([&](const Lacked& lacked) {
+                return is_open(lacked) && !is_found(lacked.placement.schedule.space_indices);
+              });
   const auto best =
       std::ranges::min_element(left, {}, [&](const Lacked& lacked) { return lacked.placement.cycles; });
   const auto worth = narrow ? much_faster : far_faster;  // a line through rows has as many PEs as a grid

@@ -19,6 +19,7 @@ from cyclotron.language.syntax.nested_functions import with_lambdas
 from cyclotron.language.syntax.reversed_ranges import with_descending_ranges
 from cyclotron.language.syntax.trees import walk
 from cyclotron.language.values.source_span import line_span, span_of
+from cyclotron.support.dtypes import load_added
 from cyclotron.support.errors import Span, TraceError
 
 # The features of `from __future__ import ...` that a function may be compiled with.
@@ -164,6 +165,7 @@ class Source:
                 help="define the kernel in a file or a notebook cell",
             )
         try:
+            load_added("".join(lines))
             tree = ast.parse("".join(lines), self.file)
         except SyntaxError as error:
             raise self._changed(f": {error.msg}") from None

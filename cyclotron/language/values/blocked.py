@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from cyclotron.language.values.dispatch import Arithmetic
 from cyclotron.language.values.source_span import shape_error
 from cyclotron.support.arguments import array_of, index_of, items_of, shown
-from cyclotron.support.dtypes import advice
+from cyclotron.support.dtypes import advice, load_added
 from cyclotron.support.errors import ShapeError
 
 
@@ -195,6 +195,7 @@ def spec(
     Spec(shape=(4, 4), dtype='float32', tile=(2, 2))
     """
     sizes = _sizes(shape)
+    load_added(dtype)
     try:
         name = np.dtype(dtype).name
     except (TypeError, ValueError):

@@ -13,11 +13,11 @@ import numpy as np
 
 from cyclotron import _core
 from cyclotron.language.values.source_span import shape_error
-from cyclotron.support.dtypes import ADDED, advice, is_known
+from cyclotron.support.dtypes import ADDED, HAS_ADDED, advice, load_added
 
-DTYPES = tuple(filter(is_known, _core.dtypes()))
-USUAL_DTYPES = tuple(name for name in DTYPES if name not in ADDED)
+USUAL_DTYPES = tuple(name for name in _core.dtypes() if name not in ADDED)
 """Those that messages list, the same wherever `ml_dtypes` is installed."""
+DTYPES = tuple(_core.dtypes()) if HAS_ADDED else USUAL_DTYPES
 Typing = Literal["same", "truth", "select", "part", "cast"]
 
 
@@ -109,6 +109,7 @@ def named_dtype(dtype: object) -> str:
     ShapeError
         CYC120 if NumPy has no such dtype.
     """
+    load_added(dtype)
     try:
         return np.dtype(dtype).name  # type: ignore[call-overload, no-any-return]
     except TypeError:

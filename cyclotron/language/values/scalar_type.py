@@ -118,7 +118,7 @@ def counted_dtype(dtype: str) -> str:
 
 def check_accumulator(terms: str, dtype: str) -> None:
     """Raise `ShapeError` (CYC120) where a declared accumulator does not hold its whole terms."""
-    if kind_of(terms) in "iu" and kind_of(dtype) in "biu" and not is_castable(terms, dtype, "safe"):
+    if kind_of(terms) in "iu" and kind_of(dtype) in "biu" and not is_castable(terms, dtype):
         raise shape_error(
             "CYC120",
             f"sums are kept in {dtype}, which does not hold their terms, of {terms}",

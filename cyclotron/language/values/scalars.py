@@ -169,7 +169,7 @@ def converted(value: Element, dtype: str) -> Element:
     ShapeError
         CYC120 where a whole number of Python's does not fit.
     """
-    if isinstance(value, Constant) and not value.type.weak and is_castable(value.dtype, dtype, "safe"):
+    if isinstance(value, Constant) and not value.type.weak and is_castable(value.dtype, dtype):
         return Constant(np.dtype(dtype).type(value.value).item(), value.span, ScalarType(dtype))
     if isinstance(value, Constant) or value.dtype == dtype:
         return value
@@ -186,7 +186,7 @@ def converted(value: Element, dtype: str) -> Element:
         if isinstance(value, Choose):
             return Choose(value.condition, then, other, value.span, ScalarType(dtype))
         return Apply("where", (*test, then, other), value.span, (), ScalarType(dtype))
-    wider = is_castable(value.dtype, dtype, "safe") and value.type.kind != "b"  # of which sums are others
+    wider = is_castable(value.dtype, dtype) and value.type.kind != "b"  # of which sums are others
     if isinstance(value, Reduce) and wider and _is_of_constants(value.body):
         body = converted(value.body, dtype)
         return Reduce(value.kind, value.index, value.region, body, value.span)
