@@ -261,3 +261,57 @@ for make in (lambda: cy.spec((3,), "bfloat16"), lambda: cast(np.ones(2))):
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("[2. 2.]")
     assert done.stdout.count("pip install ml_dtypes") == 2
+
+
+_NAMED = """
+import sys
+import numpy as np
+import cyclotron as cy
+from named import narrow, narrowed
+
+assert "ml_dtypes" not in sys.modules
+x = np.full(4, 1.01, "float32")
+match sys.argv[1]:
+    case "text":
+        found = narrow(x)
+    case "argument":
+        found = narrowed(x, "bfloat16")
+    case "reference":
+        found = narrow.reference(x)
+    case "file":
+        found = cy.run(cy.load("narrow.cyc"), x, backend="sim").output
+    case "spec":
+        found = [float(cy.spec((4,), "bfloat16").dtype == "bfloat16")]
+assert "ml_dtypes" in sys.modules
+print([float(one) for one in found])
+"""
+_KERNELS = """
+import cyclotron as cy
+
+@cy.kernel
+def narrow(x):
+    return x.astype("bfloat16").astype("float32")
+
+@cy.kernel
+def narrowed(x, dtype):
+    return x.astype(dtype)
+"""
+
+
+@pytest.mark.parametrize("named", ["text", "argument", "reference", "file", "spec"])
+def test_where_a_dtype_is_named_numpy_has_it(named, tmp_path):
+    """The package that adds it takes long to import: not before."""
+    (tmp_path / "named.py").write_text(
+        _KERNELS if named != "argument" else _KERNELS.replace("bfloat16", "float64")
+    )
+    if named == "file":
+        code = (
+            "import numpy as np; from named import narrow; narrow.compile(np.ones(4, 'f')).save('narrow.cyc')"
+        )
+        subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", _NAMED, named], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    assert ran.stdout.strip() == (
+        "[1.0]" if named == "spec" else "[1.0078125, 1.0078125, 1.0078125, 1.0078125]"
+    )
