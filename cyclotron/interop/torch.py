@@ -10,15 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.interop import layers
-from cyclotron.interop.builder import (
-    Builder,
-    Shape,
-    only_dtype,
-    shape_of,
-    unfit,
-    unsuited,
-    unsuited_option,
-)
+from cyclotron.interop.builder import Builder, Shape, only_dtype, shape_of, unfit, unsuited, unsuited_option
 from cyclotron.interop.network import NeuralNetwork
 from cyclotron.support.data import require_package
 

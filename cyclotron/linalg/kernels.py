@@ -110,38 +110,29 @@ def syrk(A):  # type: ignore[no-untyped-def]
     return C
 
 
-@kernel
-def cholesky(A):  # type: ignore[no-untyped-def]
-    """The lower L of A = L L.T, A symmetric and positive definite."""
-    n = A.shape[0]
-    R = cy.empty((n, n, n), dtype=A.dtype, tile=(1, n.tile, n.tile))
-    L = cy.zeros_like(A)
-    for j in range(n):
-        for i in range(j, n):
-            R[0, i, j] = A[i, j]
-            for k in range(1, j + 1):
-                if i == j:
-                    R[k, i, j] = R[k - 1, i, j] - L[i, k - 1] @ L[i, k - 1].T
-                else:
-                    R[k, i, j] = R[k - 1, i, j] - L[i, k - 1] @ L[j, k - 1].T
-        L[j, j] = cy.linalg.cholesky(R[j, j, j])
-        for i in range(j + 1, n):
-            L[i, j] = cy.linalg.solve_triangular(L[j, j], R[j, i, j], side="right", trans=True)
-    return L
+def _cholesky(conj: Callable[[Any], Any]) -> Kernel[..., Any]:
+    """The kernel of matrices that are symmetric, or Hermitian, where `conj` is taken of elements."""
+
+    @kernel
+    def cholesky(A):  # type: ignore[no-untyped-def]
+        """The lower L of A = L L.T, or L L^H, A positive definite."""
+        n = A.shape[0]
+        R = cy.empty((n, n, n), dtype=A.dtype, tile=(1, n.tile, n.tile))
+        L = cy.zeros_like(A)
+        for j in range(n):
+            for i in range(j, n):
+                R[0, i, j] = A[i, j]
+                for k in range(1, j + 1):
+                    if i == j:
+                        R[k, i, j] = R[k - 1, i, j] - L[i, k - 1] @ conj(L[i, k - 1]).T
+                    else:
+                        R[k, i, j] = R[k - 1, i, j] - L[i, k - 1] @ conj(L[j, k - 1]).T
+            L[j, j] = cy.linalg.cholesky(R[j, j, j])
+            for i in range(j + 1, n):
+                L[i, j] = cy.linalg.solve_triangular(conj(L[j, j]), R[j, i, j], side="right", trans=True)
+        return L
+
+    return cholesky
 
 
-@kernel
-def cholesky_hermitian(A):  # type: ignore[no-untyped-def]
-    """The lower L of A = L L^H, A Hermitian and positive definite."""
-    n = A.shape[0]
-    R = cy.empty((n, n, n), dtype=A.dtype, tile=(1, n.tile, n.tile))
-    L = cy.zeros_like(A)
-    for j in range(n):
-        for i in range(j, n):
-            R[0, i, j] = A[i, j]
-            for k in range(1, j + 1):
-                R[k, i, j] = R[k - 1, i, j] - L[i, k - 1] @ cy.conj(L[j, k - 1]).T
-        L[j, j] = cy.linalg.cholesky(R[j, j, j])
-        for i in range(j + 1, n):
-            L[i, j] = cy.linalg.solve_triangular(cy.conj(L[j, j]), R[j, i, j], side="right", trans=True)
-    return L
+cholesky, cholesky_hermitian = _cholesky(_itself), _cholesky(cy.conj)

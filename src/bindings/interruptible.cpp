@@ -3,18 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <deque>
 #include <exception>
-#include <mutex>
-#include <system_error>
-#include <thread>
 
-#include <cyclotron/support/interrupt.hpp>
+#include "jobs.hpp"
 
 namespace py = pybind11;
 namespace cyclotron::bindings {
@@ -22,108 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto time_between_looks = std::chrono::milliseconds(10);
 constexpr auto time_to_end = std::chrono::milliseconds(30);  ///< Of work that was called off.
-
-/// Work, and what its thread shares with the one that waits. Holds nothing of Python's: the last of the two frees it.
-class Job {
- public:
-  explicit Job(std::function<void(const runtime::Progress&)> work) : work_(std::move(work)) {}
-
-  void run() noexcept {
-    const Interrupt::Scope scope(interrupt);
-    try {
-      work_([this](double done) {
-        fraction = done;
-        return !interrupt.raised();
-      });
-    } catch (...) {
-      failure_ = std::current_exception();
-    }
-  }
-  void end() {
-    const std::lock_guard lock(mutex_);
-    done_ = true;
-    ended_.notify_all();
-  }
-
-  /// Returns whether the work has ended, which may take a while.
-  bool wait() {
-    std::unique_lock lock(mutex_);
-    return ended_.wait_for(lock, time_between_looks, [this] { return done_; });
-  }
-  [[nodiscard]] bool has_ended() {
-    const std::lock_guard lock(mutex_);
-    return done_;
-  }
-  void rethrow() const {
-    if (failure_) std::rethrow_exception(failure_);
-  }
-
-  Interrupt interrupt;
-  std::atomic<double> fraction = -1;
-
- private:
-  std::function<void(const runtime::Progress&)> work_;
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  bool done_ = false;
-  std::exception_ptr failure_;
-};
-
-/// Threads that wait for the next job: to start one takes as long as a small run.
-class Threads {
- public:
-  /// Of this process: after a fork those of its parent are not there.
-  static Threads& of_process() {
-    static std::atomic<Threads*> threads = nullptr;  // never destroyed, as they may still run at the end
-    auto* found = threads.load();
-    if (found == nullptr || found->process_ != getpid()) threads = found = new Threads;
-    return *found;
-  }
-
-  /// False where there are no more threads to be had.
-  bool run(const std::shared_ptr<Job>& job) {
-    std::unique_lock lock(mutex_);
-    if (idle_ > jobs_.size()) {
-      jobs_.push_back(job);
-      waiting_.notify_one();
-      return true;
-    }
-    lock.unlock();
-    try {
-      std::thread([this, job]() mutable { go_on(std::move(job)); }).detach();
-    } catch (const std::system_error&) {
-      return false;
-    }
-    return true;
-  }
-
- private:
-  static constexpr std::size_t most_idle = 4;
-
-  void go_on(std::shared_ptr<Job> job) {
-    for (;;) {
-      job->run();
-      std::unique_lock lock(mutex_);
-      const bool stays = idle_ < most_idle;
-      if (stays) ++idle_;  // before the one who waits for the end has another job
-      job->end();
-      job.reset();
-      if (!stays) return;
-      waiting_.wait(lock, [this] { return !jobs_.empty(); });
-      job = std::move(jobs_.front());
-      jobs_.pop_front();
-      --idle_;
-    }
-  }
-
-  pid_t process_ = getpid();
-  std::mutex mutex_;
-  std::condition_variable waiting_;
-  std::deque<std::shared_ptr<Job>> jobs_;  ///< For those that are idle.
-  std::size_t idle_ = 0;
-};
 
 struct Abandoned {
   std::shared_ptr<Job> job;

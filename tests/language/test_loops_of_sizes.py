@@ -220,7 +220,77 @@ def far_and_long(x):
     return x
 
 
+def scan_by_powers(x):
+    for k in range(3):
+        s = 2**k
+        x[s:] = x[s:] + x[:-s]
+    return x
+
+
+def scan_by_shifts(x):
+    for k in range(3):
+        x[1 << k :] = x[1 << k :] + x[: -(1 << k)]
+    return x
+
+
+def haar_by_levels(x):
+    n = len(x)
+    y = x * 1.0
+    for level in range(3):
+        m = n >> level
+        a = (y[:m:2] + y[1:m:2]) / 2
+        d = (y[:m:2] - y[1:m:2]) / 2
+        y[: m // 2] = a
+        y[m // 2 : m] = d
+    return y
+
+
+def butterflies_by_shifts(x):
+    for k in range(3):
+        y = np.empty_like(x)
+        for i in range(len(x)):
+            y[i] = x[i] + x[i ^ (1 << k)] * (1 if i >> k & 1 else 2)
+        x = y
+    return x
+
+
+def up_and_down(x):
+    n = len(x)
+    for d in range(3):
+        s = 2 ** (d + 1)
+        for i in range(0, n, s):
+            x[i + s - 1] += x[i + s // 2 - 1]
+    for d in reversed(range(2)):
+        s = 2 ** (d + 1)
+        for i in range(s, n, s):
+            x[i + s // 2 - 1] += x[i - 1]
+    return x
+
+
+def powers_in_loops(x):
+    for t in range(3):
+        for k in range(2):
+            h = 2**k
+            x[h:] = x[h:] - x[:-h] * t
+    return x
+
+
+def decays(x):  # recorded once: no place depends on the power
+    y = x * 1.0
+    for t in range(2000):
+        c = 0.5**t
+        y[t % 8] = y[t % 8] + c * x[(t + 1) % 8]
+    return y
+
+
 FUNCTIONS = [
+    scan_by_powers,
+    scan_by_shifts,
+    haar_by_levels,
+    butterflies_by_shifts,
+    up_and_down,
+    powers_in_loops,
+    decays,
     grown,
     halved,
     by_tables,
@@ -275,3 +345,12 @@ def test_distances_that_grow_by_a_factor_are_constants():
     assert cy.run(program, backend="sim").cycles <= 40
     program = cy.kernel(transform).compile(np.arange(16.0))
     assert cy.run(program, backend="sim").cycles <= 70
+
+
+def test_distances_that_are_powers_are_constants():
+    """As many cycles as where a `while` has them."""
+    x = np.arange(16.0)
+    named, shifted, multiplied = (cy.kernel(f).compile(x) for f in (scan_by_powers, scan_by_shifts, scan))
+    cycles = [cy.run(one, backend="sim").cycles for one in (named, shifted, multiplied)]
+    assert cycles[0] == cycles[1] <= cycles[2]
+    assert named.grid[0] > 1

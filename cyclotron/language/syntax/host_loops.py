@@ -8,7 +8,7 @@ import collections
 import itertools
 import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -30,6 +30,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
 }
 _SIZED = {"reshape", "zeros", "ones", "empty", "full", "arange", "repeat", "tile"}
 _FACTORS = (ast.Mult, ast.FloorDiv, ast.LShift, ast.RShift)
+_POWERS = (ast.Pow, ast.LShift, ast.RShift)
 
 
 def is_of_host(state: RewriteState, node: ast.While) -> bool:
@@ -49,20 +50,26 @@ def is_of_host(state: RewriteState, node: ast.While) -> bool:
     changed = _changed(state, node)
     scaled = changed & _names(node.test) & _scaled(node)
     parts = [part for one in node.body for part in walk(one)]
+    subscripts = [part.slice for part in parts if isinstance(part, ast.Subscript)]
+    if any(_names(one) & _computed_of(parts, scaled) for one in subscripts):
+        return True
+    return bool(changed) and any(_sizes(state, part, changed) for part in parts)
+
+
+def _computed_of(parts: Sequence[ast.AST], names: set[str]) -> set[str]:
+    """Some names, and those that a body computes of them."""
+    found = set(names)
     assigns = [part for part in parts if isinstance(part, ast.Assign)]
     for _ in assigns:
-        scaled |= {
+        found |= {
             one.id
             for part in assigns
-            if _names(part.value) & scaled
+            if _names(part.value) & found
             for target in part.targets
             for one in _parts(target)
             if isinstance(one, ast.Name)
         }
-    subscripts = [part.slice for part in parts if isinstance(part, ast.Subscript)]
-    if any(_names(one) & scaled for one in subscripts):
-        return True
-    return bool(changed) and any(_sizes(state, part, changed) for part in parts)
+    return found
 
 
 def _scaled(node: ast.While) -> set[str]:
@@ -90,6 +97,36 @@ def has_strides(state: RewriteState, node: ast.For) -> bool:
             shifts = [*part.args[1:2], *(word.value for word in part.keywords if word.arg == "shift")]
             numbers += [one for shift in shifts for one in walk(shift) if isinstance(one, ast.Subscript)]
     return any(node.target.id in _names(one) for one in numbers)
+
+
+def has_powers(state: RewriteState, node: ast.For) -> bool:
+    """Return whether Python runs a loop over a range, as `for k in range(4): s = 2**k; y[s:] += x[:-s]`.
+
+    Its index is an exponent, or counts a shift, of what subscripts and ranges have: distances are numbers.
+    So it is where such a loop inside has it in its range.
+    """
+    if not isinstance(node.target, ast.Name) or state.names.is_symbolic(node.iter):
+        return False
+    index = node.target.id
+    parts = [part for one in node.body for part in walk(one)]
+
+    def has_power(one: ast.AST) -> bool:
+        return any(
+            isinstance(part, ast.BinOp) and isinstance(part.op, _POWERS) and index in _names(part.right)
+            for part in walk(one)
+        )
+
+    numbers = [
+        part for part in parts if isinstance(part, ast.Assign) and _is_number(state, part.value, set(), {})
+    ]
+    named = {one.id for part in numbers if has_power(part.value) for one in assigned_names([part])}
+    powers = _computed_of(numbers, named)
+    inner = [part for part in parts if isinstance(part, ast.For) and index in _names(part.iter)]
+    places: list[ast.AST] = [part.slice for part in parts if isinstance(part, ast.Subscript)]
+    places += [part for part in parts if _sizes(state, part, _names(part))]
+    return any(has_powers(state, one) for one in inner) or any(
+        _names(one) & powers or (has_power(one) and not state.arrays.reads_data(one)) for one in places
+    )
 
 
 def has_uneven_slices(state: RewriteState, node: ast.For) -> bool:

@@ -12,6 +12,7 @@ from cyclotron.language.syntax import carried_names
 from cyclotron.language.syntax.assignments import computed
 from cyclotron.language.syntax.host_loops import (
     ends_at_data,
+    has_powers,
     has_strides,
     has_uneven_slices,
     is_of_host,
@@ -50,7 +51,7 @@ def for_loop(state: RewriteState, node: ast.For) -> list[ast.stmt]:
     node = _apart(state, _structured(state, node))
     function = state.source.meaning(node.iter.func) if isinstance(node.iter, ast.Call) else MISSING
     if function is builtins.range:
-        if has_strides(state, node):
+        if has_strides(state, node) or has_powers(state, node):
             return _unrolled(state, node, few=False)
         if has_uneven_slices(state, node):
             return _unrolled(state, node, few=True)

@@ -25,13 +25,7 @@ from cyclotron.language.values.dispatch import Array, Method, Term, in_place
 from cyclotron.language.values.guarded import guarded_where, may_fail
 from cyclotron.language.values.host_arrays import constant
 from cyclotron.language.values.nodes import Access, Element, IndexValue, Tensor
-from cyclotron.language.values.numpy_functions import (
-    called,
-    called_method,
-    check_options,
-    method,
-    refused,
-)
+from cyclotron.language.values.numpy_functions import called, called_method, check_options, method, refused
 from cyclotron.language.values.numpy_functions import ufunc as of_ufunc
 from cyclotron.language.values.operations import apply, cast, element, positive
 from cyclotron.language.values.operators import named_dtype, result_dtype
