@@ -29,7 +29,7 @@ from cyclotron.language.functions.creation import (
     zeros_like,
 )
 from cyclotron.language.functions.einsum import einsum
-from cyclotron.language.functions.grids import c_, converted_by_numpy, own, r_
+from cyclotron.language.functions.grids import c_, converted_by_numpy, own, r_, row
 from cyclotron.language.functions.indexing import change_at, updated
 from cyclotron.language.syntax.annotations import typed
 from cyclotron.language.trace.assign import array, computed, shared

@@ -37,6 +37,7 @@ from cyclotron.language.values.context import ACTIVE, Recorder, Reference
 from cyclotron.language.values.host_functions import names_outside, outer, over_constants, reads_arrays
 from cyclotron.language.values.numpy_warnings import at_user_lines
 from cyclotron.language.values.reference import unwrap, wrap
+from cyclotron.language.values.scalar_type import literal
 from cyclotron.language.values.tensor import SymbolicTensor
 from cyclotron.support.errors import CyclotronError, Span, TraceError
 
@@ -90,7 +91,7 @@ class Kernel:
         self.number = next(_NUMBERS)
         self.cache: dict[str, Any] = {}
         self._owner: tuple[Any, ...] = ()  # of a method, the object
-        self._factories: dict[tuple[str, ...], CodeType] = {}  # by the free variables that have a value
+        self._factories: dict[tuple[Any, ...], CodeType] = {}  # by the free variables that have a value
 
     def bound_to(self, owner: object) -> Kernel:
         """Return the method of an object: a kernel whose attributes of ``self`` are values of the host."""
@@ -307,10 +308,13 @@ class Kernel:
 
     @functools.cached_property
     def _rewritten(self) -> Rewritten:
+        return self._rewritten_for(frozenset())
+
+    def _rewritten_for(self, numbers: frozenset[str]) -> Rewritten:
         from cyclotron.language.syntax.rewrite import rewrite
 
         try:
-            return rewrite(self._source, self._max_steps)
+            return rewrite(self._source, self._max_steps, numbers)
         except CyclotronError as error:
             raise error.with_traceback(None) from None
         except RecursionError:
@@ -377,7 +381,9 @@ class Kernel:
 
     def _record(self, bound: inspect.BoundArguments) -> Any:
         """Run the intermediate language in the recording in progress; returns the results by name."""
-        function = over_constants(self._function) if self._is_il else self._il_function()
+        given = bound.arguments.items()
+        numbers = frozenset(name for name, value in given if name in self._updated and literal(value))
+        function = over_constants(self._function) if self._is_il else self._il_function(numbers)
         return function(*self._owner, *bound.args, **bound.kwargs)
 
     @property
@@ -393,24 +399,30 @@ class Kernel:
             return self._function
         return bound_loops(source, self._function, self._max_steps) or self._function
 
-    def _il_function(self) -> Callable[..., Any]:
+    @functools.cached_property
+    def _updated(self) -> frozenset[str]:
+        nodes = () if self._is_il else walk(self._source.node)
+        return frozenset(ast.unparse(node.target) for node in nodes if isinstance(node, ast.AugAssign))
+
+    def _il_function(self, numbers: frozenset[str]) -> Callable[..., Any]:
         """Make the function of the intermediate language, with the globals and closure of the original.
 
-        Arrays among these are constants there, and functions that read arrays do so there.
+        `numbers` are parameters that the text adds to, and that are no arrays. Arrays around the function are
+        constants there, and functions that read arrays do so there.
         """
         known = self._function.__globals__
         arrays = {n: known[n] for n in self._global_names if n in known and reads_arrays(known[n])}
         around = {**arrays, **closure_of(self._function)}
         free = {name: outer(value, name=name) for name, value in around.items()}
-        names = tuple(free)
-        if names not in self._factories:
-            rewritten = self._rewritten
+        names, key = tuple(free), (numbers, *free)
+        if key not in self._factories:
+            rewritten = self._rewritten_for(numbers) if numbers else self._rewritten
             try:
                 given = (rewritten.il, *names)
-                self._factories[names] = factory_of(rewritten.node, self.file, given, self._source.owner)
+                self._factories[key] = factory_of(rewritten.node, self.file, given, self._source.owner)
             except SyntaxError as error:  # the text itself is Python: all that can be wrong is its depth
                 raise self._source.too_deep(error.lineno) from None
-        return instantiate(self._factories[names], self._function, il, *free.values())
+        return instantiate(self._factories[key], self._function, il, *free.values())
 
 
 def _wrapped(value: Any) -> Any:

@@ -62,7 +62,7 @@ bool Threads::run(const std::shared_ptr<Job>& job) {
   }
   lock.unlock();
   try {
-    std::thread([this, job]() mutable { go_on(std::move(job)); }).detach();
+    std::thread([this, own = job]() mutable { go_on(std::move(own)); }).detach();
   } catch (const std::system_error&) {
     return false;
   }

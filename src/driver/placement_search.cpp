@@ -505,7 +505,8 @@ bool PlacementSearch::try_long() {
     return choice == nullptr && to_beat_ == no_time ? most_operations_at_last
            : gain >= hopeless && lacked.routed      ? most_operations_of_stages
            : gain >= hopeless                       ? most_operations_of_very_long
-           : on_one_pe || gain >= many_times || (gain >= far_faster && is_slow(*choice, far_faster))
+           : on_one_pe || gain >= many_times ||
+                   (gain >= far_faster && choice != nullptr && is_slow(*choice, far_faster))
                ? most_operations_of_long
                : most_operations_again;
   };
@@ -522,9 +523,9 @@ bool PlacementSearch::try_long() {
   const auto worth = on_one_pe ? worth_seconds : cost_ < long_kernel ? much_faster : far_faster;
   if (time / hope(best->placement) <= worth) return false;
   const poly::EffortBudget budget(operations(*best));
-  const Lacked lacked = *best;  // others are added
-  try_order(lacked.placement, orders(), lacked.routed);
-  return !is_open(lacked);
+  const auto [placement, routed] = std::pair(best->placement, best->routed);  // others are added
+  try_order(placement, orders(), routed);
+  return !is_open({.placement = placement, .routed = routed});
 }
 
 Variant& PlacementSearch::variant(const schedule::Schedule& schedule) {

@@ -563,3 +563,56 @@ def test_a_number_that_no_recording_settles_is_named(monkeypatch: pytest.MonkeyP
         halves.compile(np.zeros(4))
     assert refused.value.code == "CYC120"
     assert "total = np.float64(0)" in refused.value.help
+
+
+def test_numbers_of_arguments_that_a_loop_adds_to():
+    """As `x = x + dt * v`; an array of the same name is changed in place."""
+
+    @cy.kernel
+    def fall(x, v, dt, steps):
+        path = cy.empty((steps, 2))
+        for t in range(steps):
+            v -= 9.81 * dt
+            x += dt * v
+            path[t] = x, v
+        return path, x, v
+
+    for x, v in ((1.0, 0.5), (np.float32(1), 2.0), (1, 0.25)):
+        found, wanted = fall(x, v, 0.125, 5), fall.reference(x, v, 0.125, 5)
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(one, other)
+            assert np.asarray(one).dtype == np.asarray(other).dtype
+
+    @cy.kernel
+    def drift(x, v, dt, steps):
+        for _ in range(steps):
+            x += dt * v
+            v *= 0.5
+        return x, v
+
+    arrays = np.array([1.0, 2.0]), np.array([0.5, 0.25])
+    for given in (arrays, (1.0, 2.0), (arrays[0], 2.0)):
+        for one, other in zip(drift(*given, 0.5, 3), drift.reference(*given, 0.5, 3), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_rows_of_several_values():
+    @cy.kernel
+    def rows(x):
+        y = cy.zeros((3, 2, 4), dtype=x.dtype)
+        y[0] = x, 2 * x
+        y[1, :, 0] = [x[0], 5]
+        y[1, 0, 1:] = [1, 2, 3]
+        y[2] = (x + 1)[::-1], x
+        return y
+
+    x = np.arange(4.0)
+    np.testing.assert_array_equal(rows(x), rows.reference(x))
+    with pytest.raises(cy.ShapeError, match="CYC122"):
+        cy.kernel(too_many)(x)
+
+
+def too_many(x):
+    y = cy.zeros((2, 2))
+    y[0] = x[0], x[1], x[2]
+    return y

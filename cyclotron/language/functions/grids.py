@@ -125,6 +125,11 @@ def own(value: Any, *, name: str) -> Any:
     return assign.new_array(constant(value).expression(), name) if is_array else value
 
 
+def row(values: Any) -> Any:
+    """``y[t] = il.row((a, b))``: the array of a sequence in which elements are; others are as they are."""
+    return array(values) if _is_symbolic(values) else values
+
+
 def converted_by_numpy(kind: str, values: Any, dtype: DTypeLike | None = None, **options: Any) -> Any:
     """The array for ``np.array(x)`` or ``np.asarray(x)`` in a kernel: NumPy's own of values of the host."""
     if not _is_symbolic(values):

@@ -27,10 +27,11 @@ _TOTALS = frozenset([
 
 
 class ArrayNames:
-    """The names that may hold arrays at one point of the kernel's text."""
+    """The names that may hold arrays at one point of the text; `numbers` are parameters that hold none."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, numbers: frozenset[str] = frozenset()) -> None:
         self._source = source
+        self._given_numbers = set(numbers)
         subscripts = [node for node in walk(source.node) if isinstance(node, ast.Subscript)]
         self._subscripted = {node.value.id for node in subscripts if isinstance(node.value, ast.Name)}
         hosts = {part.id for node in walk(source.node) for part in self._used_as_numbers(node)}
@@ -116,6 +117,7 @@ class ArrayNames:
 
     def store(self, name: str, value: ast.expr) -> None:
         """Note what a name is assigned."""
+        self._given_numbers.discard(name)
         is_array = self.may_be_array(value)
         is_element = is_array and not self._has_axes(value)
         (self._names if is_array else self._numbers).add(name)
@@ -193,7 +195,7 @@ class ArrayNames:
         other = copy.copy(self)
         other._names, other._perhaps = set(self._names), set(self._perhaps)
         other._numbers, other._elements = set(self._numbers), set(self._elements)
-        other._totals = set(self._totals)
+        other._totals, other._given_numbers = set(self._totals), set(self._given_numbers)
         return other
 
     def merge(self, other: ArrayNames) -> None:
@@ -202,6 +204,7 @@ class ArrayNames:
         self._perhaps |= other._perhaps | in_one
         self._names |= other._names
         self._numbers &= other._numbers
+        self._given_numbers &= other._given_numbers
         self._elements |= other._elements
         self._totals |= other._totals
 
@@ -229,7 +232,7 @@ class ArrayNames:
         if not isinstance(node, ast.AugAssign) or not isinstance(node.target, ast.Name):
             return False
         name = node.target.id
-        if name in self._elements:
+        if name in self._elements | self._given_numbers:
             return False
         return name in self._names and (name not in self._perhaps or self.may_be_array(node.value))
 

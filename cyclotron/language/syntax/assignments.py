@@ -41,6 +41,8 @@ def computed(state: RewriteState, target: ast.expr, value: ast.expr, *, apart: b
         values = [computed(state, *pair, apart=True) for pair in zip(target.elts, value.elts, strict=True)]
         return ast.copy_location(ast.Tuple(elts=values, ctx=ast.Load()), value)
     rewritten = state.rewrite(value)
+    if isinstance(target, ast.Subscript) and isinstance(value, (ast.Tuple, ast.List)):
+        return located(call(state.il, "row", [rewritten]), value)
     if isinstance(target, ast.Name) and _declares(state, value):
         return _declaration(state, target.id, value, rewritten)
     if isinstance(target, ast.Tuple):

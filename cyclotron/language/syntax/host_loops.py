@@ -83,32 +83,36 @@ def _scaled(node: ast.While) -> set[str]:
     return {one for one in updates if stores[one] == 1}
 
 
-def has_strides(state: RewriteState, node: ast.For) -> bool:
-    """Return whether Python runs a loop over a range, as `for p in range(2, n): a[p * p :: p] = ...`.
+def by_python(state: RewriteState, node: ast.For) -> bool | None:
+    """Return whether Python runs a loop over a range, since its body needs numbers: True where it is to be short.
 
-    Strides, and distances of `roll` from a table, are numbers: what is recorded once has forms of indices.
+    Strides, distances of `roll` from a table, and powers in subscripts are numbers: what is recorded once has
+    forms of indices. None of other loops.
     """
     if not isinstance(node.target, ast.Name) or state.names.is_symbolic(node.iter):
-        return False
+        return None
+    index = node.target.id
     parts = [part for one in node.body for part in walk(one)]
+    if _has_strides(state, index, parts) or _has_powers(state, index, parts):
+        return False
+    return True if _has_uneven_slices(index, node, parts) else None
+
+
+def _has_strides(state: RewriteState, index: str, parts: list[ast.AST]) -> bool:
+    """Return whether strides are computed of an index, as in `for p in range(2, n): a[p * p :: p] = ...`."""
     numbers = [part.step for part in parts if isinstance(part, ast.Slice) and part.step]
     for part in parts:
         if isinstance(part, ast.Call) and state.source.meaning(part.func) in (np.roll, roll):
             shifts = [*part.args[1:2], *(word.value for word in part.keywords if word.arg == "shift")]
             numbers += [one for shift in shifts for one in walk(shift) if isinstance(one, ast.Subscript)]
-    return any(node.target.id in _names(one) for one in numbers)
+    return any(index in _names(one) for one in numbers)
 
 
-def has_powers(state: RewriteState, node: ast.For) -> bool:
-    """Return whether Python runs a loop over a range, as `for k in range(4): s = 2**k; y[s:] += x[:-s]`.
+def _has_powers(state: RewriteState, index: str, parts: list[ast.AST]) -> bool:
+    """Return whether an index is an exponent, or counts a shift, of what subscripts and ranges have.
 
-    Its index is an exponent, or counts a shift, of what subscripts and ranges have: distances are numbers.
-    So it is where such a loop inside has it in its range.
+    So it is in `for k in range(4): s = 2**k; y[s:] += x[:-s]`, and where the range of such a loop has it.
     """
-    if not isinstance(node.target, ast.Name) or state.names.is_symbolic(node.iter):
-        return False
-    index = node.target.id
-    parts = [part for one in node.body for part in walk(one)]
 
     def has_power(one: ast.AST) -> bool:
         return any(
@@ -116,35 +120,28 @@ def has_powers(state: RewriteState, node: ast.For) -> bool:
             for part in walk(one)
         )
 
-    numbers = [
-        part for part in parts if isinstance(part, ast.Assign) and _is_number(state, part.value, set(), {})
-    ]
+    assigns = [part for part in parts if isinstance(part, ast.Assign)]
+    numbers = [part for part in assigns if _is_number(state, part.value, set(), {})]
     named = {one.id for part in numbers if has_power(part.value) for one in assigned_names([part])}
     powers = _computed_of(numbers, named)
     inner = [part for part in parts if isinstance(part, ast.For) and index in _names(part.iter)]
     places: list[ast.AST] = [part.slice for part in parts if isinstance(part, ast.Subscript)]
     places += [part for part in parts if _sizes(state, part, _names(part))]
-    return any(has_powers(state, one) for one in inner) or any(
+    return any(by_python(state, one) is False for one in inner) or any(
         _names(one) & powers or (has_power(one) and not state.arrays.reads_data(one)) for one in places
     )
 
 
-def has_uneven_slices(state: RewriteState, node: ast.For) -> bool:
-    """Return whether Python runs a loop over a range as slices take numbers of elements that are not affine.
+def _has_uneven_slices(index: str, node: ast.For, parts: list[ast.AST]) -> bool:
+    """Return whether slices take numbers of elements that are not affine in an index.
 
     So does `for s in range(2): u[1 + s : -1 : 2] = ...`. What else the bounds have is taken for a constant.
     """
-    if not isinstance(node.target, ast.Name) or state.names.is_symbolic(node.iter):
-        return False
-    parts = [part for one in node.body for part in walk(one)]
-    values: dict[str, ast.expr] = {}
     stores = collections.Counter(one.id for one in assigned_names(node.body))
-    for one in parts:
-        target = one.targets[0] if isinstance(one, ast.Assign) else None
-        if isinstance(one, ast.Assign) and isinstance(target, ast.Name) and stores[target.id] == 1:
-            values[target.id] = one.value
+    assigns = [(part.targets[0], part.value) for part in parts if isinstance(part, ast.Assign)]
+    values = {one.id: value for one, value in assigns if isinstance(one, ast.Name) and stores[one.id] == 1}
     slices = [part for part in parts if isinstance(part, ast.Slice)]
-    return any(_is_uneven(part, node.target.id, values) for part in slices)
+    return any(_is_uneven(part, index, values) for part in slices)
 
 
 def _is_uneven(part: ast.Slice, index: str, values: dict[str, ast.expr]) -> bool:

@@ -10,14 +10,7 @@ from typing import TypeVar
 
 from cyclotron.language.syntax import carried_names
 from cyclotron.language.syntax.assignments import computed
-from cyclotron.language.syntax.host_loops import (
-    ends_at_data,
-    has_powers,
-    has_strides,
-    has_uneven_slices,
-    is_of_host,
-    updates_of,
-)
+from cyclotron.language.syntax.host_loops import by_python, ends_at_data, is_of_host, updates_of
 from cyclotron.language.syntax.items import Items, is_container, items_of, strictness
 from cyclotron.language.syntax.jumps import is_break, jumps, without_continue
 from cyclotron.language.syntax.loop_extremes import Extreme, Taken, extremes_of, without
@@ -51,10 +44,8 @@ def for_loop(state: RewriteState, node: ast.For) -> list[ast.stmt]:
     node = _apart(state, _structured(state, node))
     function = state.source.meaning(node.iter.func) if isinstance(node.iter, ast.Call) else MISSING
     if function is builtins.range:
-        if has_strides(state, node) or has_powers(state, node):
-            return _unrolled(state, node, few=False)
-        if has_uneven_slices(state, node):
-            return _unrolled(state, node, few=True)
+        if (few := by_python(state, node)) is not None:
+            return _unrolled(state, node, few=few)
         recorded = _between_data if ends_at_data(state, node) else _over_range
         with state.arrays.in_loop(node):
             return recorded(state, node)

@@ -42,7 +42,7 @@ class Rewritten:
     results: tuple[str, ...]
 
 
-def rewrite(source: Source, max_steps: int) -> Rewritten:
+def rewrite(source: Source, max_steps: int, numbers: frozenset[str] = frozenset()) -> Rewritten:
     """Rewrite a kernel into the intermediate language.
 
     Parameters
@@ -51,6 +51,8 @@ def rewrite(source: Source, max_steps: int) -> Rewritten:
         The kernel.
     max_steps : int
         The most iterations of a `while`.
+    numbers : frozenset of str
+        Parameters that hold numbers, where the text may add arrays to them.
 
     Returns
     -------
@@ -69,7 +71,7 @@ def rewrite(source: Source, max_steps: int) -> Rewritten:
             extra, "CYC116", f"`{extra.arg}` takes any number of arguments", "name each tensor as a parameter"
         )
     check_packages(source)
-    state = RewriteState(source, max_steps, _statement)
+    state = RewriteState(source, max_steps, _statement, numbers)
     body = state.block(node.body)
     if state.form is None:
         raise source.error(

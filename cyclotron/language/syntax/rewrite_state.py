@@ -64,6 +64,8 @@ class RewriteState:
         The most iterations of a `while`.
     statement : callable
         Rewrites one statement, of any kind.
+    numbers : frozenset of str
+        Parameters that hold numbers, where the text may add arrays to them.
     names : Names
         Which names hold symbolic values here, and which must not be read.
     arrays : ArrayNames
@@ -99,6 +101,7 @@ class RewriteState:
     source: Source
     max_steps: int
     statement: Callable[[RewriteState, ast.stmt], list[ast.stmt]]
+    numbers: frozenset[str] = frozenset()
     names: Names = field(init=False)
     arrays: ArrayNames = field(init=False)
     indices: list[str] = field(default_factory=list)
@@ -122,7 +125,7 @@ class RewriteState:
         self._used |= {node.arg for node in nodes if isinstance(node, ast.arg)}
         self.il = self.unused("il")
         self.names = Names(self.source)
-        self.arrays = ArrayNames(self.source)
+        self.arrays = ArrayNames(self.source, self.numbers)
         self.containers = {
             target.id
             for node in nodes
