@@ -97,12 +97,15 @@ class UseFinder {
     return (!stores || stands_alone(one.tensor)) && add_use(one.access, one.dtype, !stores);
   }
 
-  /// The numbers that bound iterations.
+  /// The numbers that bound iterations, which lie in their slots whatever the variables are.
   bool add_within(Range limits) {
-    return std::ranges::all_of(std::span(code_.within).subspan(limits.first, limits.count),
-                               [&](const NumberLimit& limit) {
-                                 return is_small(limit.form) && add_use(limit.number, DType::int64, false);
-                               });
+    return std::ranges::all_of(
+        std::span(code_.within).subspan(limits.first, limits.count), [&](const NumberLimit& limit) {
+          const SlotAccess& at = code_.accesses[limit.number];
+          const bool lies_inside = at.wrap == SlotAccess::no_wrap && at.index.count == 0 &&
+                                   0 <= at.index.constant && at.index.constant < at.count;
+          return lies_inside && is_small(limit.form) && add_use(limit.number, DType::int64, false);
+        });
   }
 
   /// Tells whether no other tensor of the run has bytes of this one.
