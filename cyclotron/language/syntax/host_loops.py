@@ -84,7 +84,7 @@ def _scaled(node: ast.While) -> set[str]:
 
 
 def by_python(state: RewriteState, node: ast.For) -> bool | None:
-    """Return whether Python runs a loop over a range, as its body needs numbers: True where it is to be short.
+    """Return whether Python runs a loop over a range, as it needs numbers: True where it is to be short.
 
     Strides, distances of `roll` from a table, and powers in subscripts are numbers: what is recorded once has
     forms of indices. None of other loops.
