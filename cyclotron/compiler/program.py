@@ -491,10 +491,9 @@ class Program:
         """Return the same compilation with other PE programs, or for other arguments."""
         if core is self.core and machine is self.machine:  # for a call, which has no time to read all of it
             result = object.__new__(Program)
-            result.__dict__.update(self.__dict__, for_workers={}, placements=placements)
-            result._constants = self.constants
-            result.arguments = self.arguments if arguments is None else arguments
-            result.blocking = blocking or self.blocking
+            given = self.arguments if arguments is None else arguments
+            own = {"arguments": given, "blocking": blocking or self.blocking, "placements": placements}
+            result.__dict__.update(self.__dict__, _constants=self.constants, for_workers={}, **own)
             return result
         return Program(
             core,

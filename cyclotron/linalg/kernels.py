@@ -51,10 +51,6 @@ def solve_upper(A, B, unit):  # type: ignore[no-untyped-def]
     return X
 
 
-def _itself(tile: Any) -> Any:
-    return tile
-
-
 def _transposed(conj: Callable[[Any], Any]) -> tuple[Kernel[..., Any], Kernel[..., Any]]:
     """The kernels of an upper and of a lower matrix, transposed, of whose elements `conj` is taken."""
 
@@ -93,7 +89,7 @@ def _transposed(conj: Callable[[Any], Any]) -> tuple[Kernel[..., Any], Kernel[..
     return solve_upper_transposed, solve_lower_transposed
 
 
-solve_upper_transposed, solve_lower_transposed = _transposed(_itself)
+solve_upper_transposed, solve_lower_transposed = _transposed(lambda tile: tile)
 solve_upper_adjoint, solve_lower_adjoint = _transposed(cy.conj)
 
 
@@ -135,4 +131,4 @@ def _cholesky(conj: Callable[[Any], Any]) -> Kernel[..., Any]:
     return cholesky
 
 
-cholesky, cholesky_hermitian = _cholesky(_itself), _cholesky(cy.conj)
+cholesky, cholesky_hermitian = _cholesky(lambda tile: tile), _cholesky(cy.conj)

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cyclotron.support.dtypes import dtype_of
+
 _ALIGNMENT = 64
 _SHARED_MEMORY = "/dev/shm"
 
@@ -49,9 +51,7 @@ class MappedArrays:
 
     def within(self, memory: mmap.mmap) -> list[NDArray[Any]]:
         """Return the arrays in the file, which is mapped."""
-        return [
-            np.ndarray(shape, dtype, buffer=memory, offset=offset) for offset, shape, dtype in self.places
-        ]
+        return [np.ndarray(shape, dtype_of(name), memory, offset) for offset, shape, name in self.places]
 
 
 def _map_file(path: str) -> mmap.mmap:

@@ -16,6 +16,7 @@ from cyclotron import cache
 from cyclotron.mpi.arena import MappedArrays
 from cyclotron.mpi.sources import Mapped
 from cyclotron.mpi.store import Deal, Source, Store, Tensors
+from cyclotron.support.dtypes import dtype_of
 
 
 class Part:
@@ -29,7 +30,7 @@ class Part:
         self._deal = None if deal is None else list(deal)
         self._halos: dict[tuple[int, int], Any] = {}
         self.arrays = [
-            np.zeros(tensor["shape"], tensor["dtype"]) if tensor["role"] == "output" else None
+            np.zeros(tensor["shape"], dtype_of(tensor["dtype"])) if tensor["role"] == "output" else None
             for tensor in tensors
         ]
 

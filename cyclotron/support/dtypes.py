@@ -22,6 +22,12 @@ def load_added(text: object) -> None:
         importlib.import_module("ml_dtypes")
 
 
+def dtype_of(name: str) -> np.dtype[Any]:
+    """Return NumPy's dtype of a name."""
+    load_added(name)
+    return np.dtype(name)
+
+
 def advice(dtype: object, others: str) -> str:
     """Say what to give instead of what NumPy, or a kernel, has no dtype for."""
     if byte := {"int4": "int8", "uint4": "uint8"}.get(str(dtype)):

@@ -187,10 +187,24 @@ def grown(c, x):
     return c * x, x * 2
 
 
-def test_arrays_are_added_to_arrays_only() -> None:
+def test_arrays_are_added_to_arrays_and_to_numbers() -> None:
     check(grown, np.array([3.0, 1.0]), np.array([2.0, 5.0]))
+    check(grown, 2.0, np.array([2.0, 5.0]))
+    check(grown, 2, np.arange(3))
+
+    @cy.kernel
+    def added(x, ones):
+        if ones:
+            c = cy.ones_like(x)
+        else:
+            c = 2.0
+        for _t in range(2):
+            c += x
+        return c
+
+    check(added, np.arange(3.0), True)
     with pytest.raises(cy.TraceError, match="`c` is no array before the loop"):
-        grown(2.0, np.ones(2))
+        added(np.ones(2), False)
 
 
 def test_a_loop_adds_to_a_row_in_place() -> None:
