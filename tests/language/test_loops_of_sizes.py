@@ -283,7 +283,15 @@ def decays(x):  # recorded once: no place depends on the power
     return y
 
 
+def few_powers(x):  # recorded once: a long loop
+    y = np.zeros_like(x)
+    for i in range(1500):
+        y[i % 8] += x[1 << (i % 3)]
+    return y
+
+
 FUNCTIONS = [
+    few_powers,
     scan_by_powers,
     scan_by_shifts,
     haar_by_levels,

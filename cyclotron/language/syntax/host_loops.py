@@ -115,10 +115,9 @@ def _has_powers(state: RewriteState, index: str, parts: list[ast.AST]) -> bool:
     """
 
     def has_power(one: ast.AST) -> bool:
-        return any(
-            isinstance(part, ast.BinOp) and isinstance(part.op, _POWERS) and index in _names(part.right)
-            for part in walk(one)
-        )
+        powers = [part for part in walk(one) if isinstance(part, ast.BinOp) and isinstance(part.op, _POWERS)]
+        exponents = [ast.unparse(part.right) for part in powers if index in _names(part.right)]
+        return any({*"%/&"}.isdisjoint(text) for text in exponents)  # with these, long loops have few powers
 
     assigns = [part for part in parts if isinstance(part, ast.Assign)]
     numbers = [part for part in assigns if _is_number(state, part.value, set(), {})]
